@@ -27,9 +27,8 @@ def clusters_of(grid: Dim3, cluster: Dim3) -> Dim3:
 
 def cluster_and_rank(block: int, grid: Dim3, cluster: Dim3) -> tuple[int, int]:
     """The number of a block's cluster among the clusters, and its own in the cluster, both x fastest."""
-    index = index_of(block, grid)
-    outer = index[0] // cluster[0], index[1] // cluster[1], index[2] // cluster[2]
-    inner = index[0] % cluster[0], index[1] % cluster[1], index[2] % cluster[2]
+    x, y, z = (divmod(at, size) for at, size in zip(index_of(block, grid), cluster, strict=True))
+    outer, inner = zip(x, y, z, strict=True)
     return linear(outer, clusters_of(grid, cluster)), linear(inner, cluster)
 
 

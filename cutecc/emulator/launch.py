@@ -115,7 +115,11 @@ def run_wave(
         options.seed,
         schedule.eager,
     )
-    counting = _make_counters(program, options)
+    counting: CounterWatch | None = None
+    if options.counters:
+        from cutecc.emulator.counters.watch import CounterWatch
+
+        counting = CounterWatch(program)
     with np.errstate(all="ignore"):
         _populate(machine, program, wave, schedule)
         steps = _watched(program, machine, options, counting, history, found.stopped)
@@ -178,14 +182,6 @@ def _registers(program: Program, warps: int) -> list[Array]:
         for width in set(program.widths)
     }
     return [by_width[width] for width in program.widths]
-
-
-def _make_counters(program: Program, options: EmulatorOptions) -> CounterWatch | None:
-    if not options.counters:
-        return None
-    from cutecc.emulator.counters.watch import CounterWatch
-
-    return CounterWatch(program)
 
 
 def _watched(

@@ -7,6 +7,7 @@ of the block knew so when it exited: it waited for the copy, or at the cluster's
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -38,13 +39,9 @@ class Exits:
         if not len(chosen):
             return
         keys, first = np.unique(np.stack([slots[chosen], access.agents[chosen]]), axis=1, return_index=True)
-        for (slot, agent), number in zip(keys.T.tolist(), chosen[first].tolist(), strict=True):
-            self._last[slot, agent] = event, access.operation.index, self._maker(access, number)
-
-    @staticmethod
-    def _maker(access: Access, number: int) -> Callable[[], Finding]:
         text = wording.late(access.operation if access.asynchronous else None)
-        return lambda: access.finding(text, number, None, "race")
+        for (slot, agent), number in zip(keys.T.tolist(), chosen[first].tolist(), strict=True):
+            self._last[slot, agent] = event, access.operation.index, partial(access.finding, text, number, None, "race")
 
     def report(self, reports: Reports) -> None:
         """All threads have exited: which accesses may have come too late."""

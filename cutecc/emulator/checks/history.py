@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from cutecc.emulator.checks.clocks import Clocks
 from cutecc.emulator.checks.shadow import GlobalShadow, Shadow
-from cutecc.emulator.machine.block import Block, Index3
-from cutecc.emulator.memory.allocations import Allocation
+from cutecc.emulator.grid import Dim3
+from cutecc.emulator.machine.block import Block
+from cutecc.emulator.memory.allocations import Allocation, merged
 from cutecc.emulator.memory.spaces import MODULE_APERTURE
 
 
@@ -21,7 +22,7 @@ class History:
     def __init__(self) -> None:
         self.now = 1
         """The event that comes next."""
-        self.blocks: list[Index3] = []
+        self.blocks: list[Dim3] = []
         """The index in the grid of every block so far, by its serial number."""
         self.is_broken = False
         """Whether the checks have failed, so that accesses are missing from here on."""
@@ -52,12 +53,7 @@ class History:
         if self._shadows:
             return
         self._shift, self._warps = clocks.shift, clocks.agents_per_block // 32
-        spans: list[tuple[int, int]] = []
-        for each in sorted((each for each in allocations if each.size), key=lambda each: each.base):
-            if spans and each.base < spans[-1][1]:
-                spans[-1] = spans[-1][0], max(spans[-1][1], each.end)
-            else:
-                spans.append((each.base, each.end))
+        spans = [(int(each.start), int(each.start) + each.size) for each in merged(allocations)]
         if module_bytes:
             spans.append((MODULE_APERTURE, MODULE_APERTURE + module_bytes))
         # Granules are the same wherever a stretch starts.

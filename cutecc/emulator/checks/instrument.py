@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from cutecc.emulator.checks.registers import uses_of
@@ -57,17 +58,13 @@ def _hooks(operation: Operation, checker: Checker) -> tuple[list[Hook], list[Hoo
     after: list[Hook] = []
     accumulators = checker.accumulators
     if accumulators is not None and accumulators.concerns(operation):
-        before.append(_bound(accumulators.before, operation))
+        before.append(partial(accumulators.before, operation=operation))
     if "races" in checker.which and operation.form.opcode == "mbarrier":
         # What an arrival does to the object is over before others see the phase complete.
         (before if operation.form.modifiers[0] in _ARRIVALS else after).append(_mbarrier(operation, checker))
     if operation.form.has("sync") and operation.form.opcode not in ("bar", "barrier"):
         after.append(checker.together)
     return before, after
-
-
-def _bound(hook: Callable[[Gang, Lanes, Operation], None], operation: Operation) -> Hook:
-    return lambda gang, lanes: hook(gang, lanes, operation)
 
 
 def _called(hook: Hook, operation: Operation, call: Call) -> Hook:

@@ -93,7 +93,7 @@ def _load(operation: Operation, use: Use, undefined: Undefined, maybe: frozenset
     if _ELSEWHERE.intersection(operation.form.modifiers):
         results = [slot for slot in results if slot in maybe]
         return before, [_clearing(undefined, results)] if results else []
-    return [*before, _accessing(undefined)], [lambda gang, lanes: undefined.loaded(gang, lanes, results)]
+    return [*before, undefined.begin], [lambda gang, lanes: undefined.loaded(gang, lanes, results)]
 
 
 def _store(operation: Operation, step: Step, undefined: Undefined, maybe: frozenset[int]) -> Hooks:
@@ -107,11 +107,7 @@ def _store(operation: Operation, step: Step, undefined: Undefined, maybe: frozen
     # A wider register gives its low bits.
     low = 8 * DTYPES[type_].itemsize if operation.form.opcode == "st" and type_ in DTYPES else 64
     after: Hook = lambda gang, lanes: undefined.stored(gang, lanes, operation, step, slots, every, low)  # noqa: E731
-    return [*before, _accessing(undefined)], [after]
-
-
-def _accessing(undefined: Undefined) -> Hook:
-    return lambda gang, lanes: undefined.begin(gang, lanes)
+    return [*before, undefined.begin], [after]
 
 
 # Uses.

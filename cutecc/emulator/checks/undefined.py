@@ -266,12 +266,7 @@ class Undefined:
         if values.lanes is None or not missing.any():
             return
         here = gang.mask(mask, missing)
-        text = wording.uninitialised("shared", None)
-        describe = self._describe
-
-        def address(row: int, lane: int) -> str:
-            return describe("shared", int(places[row, lane]))
-
+        text, address = wording.uninitialised("shared", None), self._describer("shared", places)
         number = self.origin(Origin("uninitialised-shared", operation, text, gang, here, address))
         before = np.zeros(gang.shape, np.int32)
         before[mask] = self._stored_from[chosen[:, None] // _WORD + np.arange(-(-size // _WORD))].max(axis=1)
@@ -285,17 +280,16 @@ class Undefined:
         self, gang: Gang, mask: Mask, operation: Operation, results: Iterable[int], addresses: Array
     ) -> None:
         """In the midst of a load from local memory, of which these threads have not written all."""
-        values, describe = self.of(gang), self._describe
+        values = self.of(gang)
         text = self._of_fragment(operation, accumulates=False) or wording.uninitialised("local", None)
-
-        def address(row: int, lane: int) -> str:
-            return describe("local", int(addresses[row, lane]))
-
+        address = self._describer("local", addresses)
         number = self.origin(Origin("uninitialised-register", operation, text, gang, mask, address))
-        values.loaded = {
-            slot: np.where(mask, ones((), self._widths[slot]), np.zeros((), self._widths[slot])) for slot in results
-        }
+        values.loaded = {slot: ones_where(mask, self._widths[slot]) for slot in results}
         values.loaded_from = np.full(gang.shape, number, np.int32)
+
+    def _describer(self, space: Space, places: Array) -> Callable[[int, int], str]:
+        describe = self._describe
+        return lambda row, lane: describe(space, int(places[row, lane]))
 
     def loaded(self, gang: Gang, lanes: Lanes, results: Iterable[int]) -> None:
         """A load has been executed."""
@@ -371,7 +365,7 @@ class Undefined:
                 number = self.origin(self.unwritten(operation, unwritten, gang, undefined))
                 origins = np.where(origins > 0, origins, number)
             if shadow is None:
-                shadow = np.where(undefined, ones((), self._widths[slot]), np.zeros((), self._widths[slot]))
+                shadow = ones_where(undefined, self._widths[slot])
             self.assign(gang, slot, lanes.mask, shadow, origins)
 
     def used(self, gang: Gang, slots: Iterable[int], mask: Mask, operation: Operation, low: int = 64) -> None:
@@ -434,3 +428,8 @@ def _told_already(finding: Finding) -> None:
 def ones(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     """All bits set."""
     return np.full(shape, True if dtype.kind == "b" else np.iinfo(dtype).max, dtype)
+
+
+def ones_where(mask: Mask, dtype: np.dtype[Any]) -> Array:
+    """All bits set where the mask is, none elsewhere."""
+    return np.where(mask, ones((), dtype), np.zeros((), dtype))

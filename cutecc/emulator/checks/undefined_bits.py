@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cutecc.emulator.checks.registers import slots_of
-from cutecc.emulator.checks.undefined import Undefined, ones
+from cutecc.emulator.checks.undefined import Undefined, ones, ones_where
 from cutecc.emulator.instructions.types import DTYPES
 from cutecc.emulator.machine.lanes import Array, Lanes, Mask
 from cutecc.ptx.syntax import Immediate, Operand, Pair, Register, Vector
@@ -204,7 +204,7 @@ def _dot_product(operation: Operation, undefined: Undefined, result: int) -> Sha
 
     def shadows(gang: Gang, lanes: Lanes) -> dict[int, Array | None]:
         a, b, c = [_shadow_of(operation, undefined, gang, each, dtype) for each in operation.operands[1:]]
-        return {result: np.where((a | (b & read) | c) != 0, ones((), dtype), np.zeros((), dtype))}
+        return {result: ones_where((a | (b & read) | c) != 0, dtype)}
 
     return shadows
 
@@ -250,7 +250,7 @@ def _whole(shadow: Array, bits: int) -> Array:
 
 
 def _spread(mask: Mask, bits: int, dtype: np.dtype[Any]) -> Array:
-    return np.where(mask, ones((), np.dtype(f"u{bits // 8}")), np.zeros((), f"u{bits // 8}")).view(dtype)
+    return ones_where(mask, np.dtype(f"u{bits // 8}")).view(dtype)
 
 
 def _shadow_of(operation: Operation, undefined: Undefined, gang: Gang, operand: Operand, dtype: np.dtype[Any]) -> Array:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cutecc.emulator.instructions.cp_async import operands_of
 from cutecc.memory_rules.transfers import Found, count_past_l1, count_through_l1
-from cutecc.ptx.syntax import Immediate, Register
 
 if TYPE_CHECKING:
     from cutecc.emulator.instructions.operation import Operation
@@ -28,25 +28,13 @@ class CopyRequest:
     """One such instruction."""
 
     def __init__(self, operation: Operation) -> None:
-        target, source, size, *rest = operation.operands
-        assert isinstance(size, Immediate)
-        self._size = size.bits
+        self._target, self._source, self._size, self._wanted = operands_of(operation)
         self._past_l1 = operation.form.has("cg")
-        self._target = operation.address(target)
-        self._source = operation.address(source)
-        self._wanted = None
-        if rest and not (len(rest) == 1 and operation.form.has("L2::cache_hint")):
-            amount = rest[0]
-            self._ignores = isinstance(amount, Register) and operation.scope.width(amount.name).kind == "b"
-            self._wanted = operation.reader(amount, "pred" if self._ignores else "u32")
 
     def count(self, gang: Gang, mask: Mask) -> tuple[Found, Found]:
         """Its sectors and its wavefronts."""
         source, target = self._source(gang), self._target(gang) & _SHARED_ADDRESS
-        reading = mask
-        if self._wanted is not None:
-            wanted = self._wanted(gang)
-            reading = mask & (~wanted if self._ignores else wanted != 0)
+        reading = mask if self._wanted is None else mask & (self._wanted(gang) != 0)
         if self._past_l1:
             return count_past_l1(source, reading, target, mask)
         return count_through_l1(source, reading, target, mask, self._size)

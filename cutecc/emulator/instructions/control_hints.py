@@ -20,15 +20,9 @@ _REGISTERS = 65536
 """Of an SM."""
 
 
-@instruction("griddepcontrol.{launch_dependents,wait}", "pmevent.mask?")
+@instruction("griddepcontrol.{launch_dependents,wait}", "pmevent.mask?", "nanosleep.u32")
 def nothing(operation: Operation) -> Step:
-    """Launches are executed one after another: what a launch depends on is over."""
-    return lambda gang, lanes: None
-
-
-@instruction("nanosleep.u32")
-def nanosleep(operation: Operation) -> Step:
-    """Time is not modelled."""
+    """Launches are executed one after another: what a launch depends on is over. Time is not modelled."""
     return lambda gang, lanes: None
 
 

@@ -48,14 +48,7 @@ class _Access(NamedTuple):
 
 @instruction("cp.async.{ca,cg}.{shared,shared::cta}.global.**")
 def _copy(operation: Operation) -> Step:
-    target, source, length, *rest = operation.operands
-    if not isinstance(length, Immediate) or length.bits not in (4, 8, 16):
-        raise operation.error(f"'{operation.form}' copies 4, 8 or 16 bytes")
-    size = length.bits
-    if operation.form.has("L2::cache_hint"):
-        rest = rest[:-1]
-    to, start = operation.address(target), operation.address(source)
-    wanted = _wanted_bytes(operation, size, rest[0]) if rest else None
+    to, start, size, wanted = operands_of(operation)
 
     def step(gang: Gang, lanes: Lanes) -> None:
         memory, addresses = gang.machine.memory, start(gang)
@@ -76,6 +69,17 @@ def _copy(operation: Operation) -> Step:
         _start(operation, gang, lanes, size, sources, places)
 
     return step
+
+
+def operands_of(operation: Operation) -> tuple[Reader, Reader, int, Reader | None]:
+    """Target and source, bytes that each thread writes, and how many of them it reads, if that is said."""
+    target, source, length, *rest = operation.operands
+    if not isinstance(length, Immediate) or length.bits not in (4, 8, 16):
+        raise operation.error(f"'{operation.form}' copies 4, 8 or 16 bytes")
+    if operation.form.has("L2::cache_hint"):
+        rest = rest[:-1]
+    wanted = _wanted_bytes(operation, length.bits, rest[0]) if rest else None
+    return operation.address(target), operation.address(source), length.bits, wanted
 
 
 def _wanted_bytes(operation: Operation, size: int, operand: Operand) -> Reader:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from cutecc.emulator.grid import Dim3, clusters_of
 from cutecc.emulator.machine.lanes import WARP, Array
 from cutecc.emulator.machine.program import reserved_shared_bytes
 from cutecc.errors import EmulatorError
@@ -17,8 +19,6 @@ if TYPE_CHECKING:
     from cutecc.emulator.machine.block import Block
     from cutecc.emulator.machine.gang import Gang
     from cutecc.emulator.machine.machine import Machine
-
-Dim3 = tuple[int, int, int]
 
 _TICK = 1000
 """Cycles, and nanoseconds, from one reading of a clock to the next: the emulator has no other time."""
@@ -83,18 +83,13 @@ def _index_in_cluster(block: Block) -> Dim3:
     return x % width, y % height, z % depth
 
 
-def _clusters(machine: Machine) -> Dim3:
-    (x, y, z), (width, height, depth) = machine.shape.grid, machine.shape.cluster
-    return x // width, y // height, z // depth
-
-
 _VECTORS: dict[str, Callable[[Gang, int], Array | np.generic]] = {
     "tid": _thread_index,
     "ntid": _shape_vector(lambda machine: machine.shape.block),
     "ctaid": _block_vector(lambda block: block.index),
     "nctaid": _shape_vector(lambda machine: machine.shape.grid),
     "clusterid": _block_vector(lambda block: block.cluster.index),
-    "nclusterid": _shape_vector(_clusters),
+    "nclusterid": _shape_vector(lambda machine: clusters_of(machine.shape.grid, machine.shape.cluster)),
     "cluster_ctaid": _block_vector(_index_in_cluster),
     "cluster_nctaid": _shape_vector(lambda machine: machine.shape.cluster),
 }
@@ -136,9 +131,7 @@ _REGISTERS: dict[str, Callable[[Gang], Array]] = {
     "lanemask_ge": _lane_mask(lambda lane: 0xFFFFFFFF & ~((1 << lane) - 1)),
     "is_explicit_cluster": lambda gang: np.array(gang.machine.shape.cluster != (1, 1, 1)),
     "cluster_ctarank": _by_block(lambda block: block.rank),
-    "cluster_nctarank": _of_shape(
-        lambda machine: machine.shape.cluster[0] * machine.shape.cluster[1] * machine.shape.cluster[2]
-    ),
+    "cluster_nctarank": _of_shape(lambda machine: math.prod(machine.shape.cluster)),
     "dynamic_smem_size": _of_shape(lambda machine: machine.shape.dynamic_shared_bytes),
     "total_smem_size": _of_shape(_own_shared_bytes),
     "aggr_smem_size": _of_shape(_all_shared_bytes),

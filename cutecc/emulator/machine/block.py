@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from cutecc.emulator.grid import Dim3
+
 if TYPE_CHECKING:
     from cutecc.emulator.machine.gang import Gang
-
-Index3 = tuple[int, int, int]
 
 
 @dataclass(eq=False, slots=True)
 class Cluster:
     """Blocks that run at the same time and reach one another's shared memory."""
 
-    index: Index3
-    shape: Index3
+    index: Dim3
+    shape: Dim3
     blocks: list[Block] = field(default_factory=list["Block"])
     """By rank."""
     gangs: list[Gang] = field(default_factory=list["Gang"])
@@ -29,7 +29,7 @@ class Cluster:
 class Block:
     """One block."""
 
-    index: Index3
+    index: Dim3
     """`%ctaid`."""
     slot: int
     """Its place in the machine: which window of `Memory.shared` is its own."""

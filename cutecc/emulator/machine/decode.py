@@ -180,9 +180,7 @@ class _Decoder:
         match instruction.opcode:
             case "bra":
                 (label,) = instruction.operands
-                target = self._target(operation, label)
-                if target <= index:
-                    self._note_loop(program, target, index)
+                target = self._target(program, operation, _label(operation, label))
                 return control.branch(index, target, condition)
             case "brx":
                 number, labels = instruction.operands
@@ -190,20 +188,19 @@ class _Decoder:
                 names = self.function.branch_targets.get(name)
                 if names is None:
                     raise operation.error(f"the PTX has no list of branch targets '{name}'")
-                targets = [self._places[self.function.labels[name]] for name in names]
-                for target in targets:
-                    if target <= index:
-                        self._note_loop(program, target, index)
+                targets = [self._target(program, operation, name) for name in names]
                 return control.branch_indexed(operation, targets, operation.reader(number, "u32"), condition)
             case opcode:
                 return control.leave(index, condition, exits=opcode == "exit")
 
-    def _target(self, operation: Operation, label: Operand) -> int:
-        name = _label(operation, label)
+    def _target(self, program: Program, operation: Operation, name: str) -> int:
         place = self.function.labels.get(name)
         if place is None:
             raise operation.error(f"the PTX has no label '{name}'")
-        return self._places[place]
+        target = self._places[place]
+        if target <= operation.index:
+            self._note_loop(program, target, operation.index)
+        return target
 
     def _note_loop(self, program: Program, first: int, last: int) -> None:
         """Note whether a loop, of these operations, waits for what others do."""

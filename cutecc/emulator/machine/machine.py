@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from cutecc.emulator.checks.finding import Finding, FindingKind, Place
+from cutecc.emulator.grid import Dim3, index_of
 from cutecc.emulator.machine.lanes import Mask
 from cutecc.emulator.machine.watch import Watch
 from cutecc.errors import FaultError
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
     from cutecc.emulator.machine.gang import Gang
     from cutecc.emulator.memory.memory import Memory
 
-Dim3 = tuple[int, int, int]
 Where = Callable[[int, int], str] | str
 """What the thread at a row and lane of a gang accesses, in words; or what all threads do."""
 
@@ -37,7 +38,7 @@ class Shape:
     @property
     def threads(self) -> int:
         """Of a block."""
-        return self.block[0] * self.block[1] * self.block[2]
+        return math.prod(self.block)
 
 
 @dataclass(eq=False, slots=True)
@@ -192,8 +193,7 @@ class Machine:
 
     def thread_index(self, linear: int) -> Dim3:
         """`%tid` of a thread by its linear index in the block."""
-        x, y, _ = self.shape.block
-        return linear % x, linear // x % y, linear // (x * y)
+        return index_of(linear, self.shape.block)
 
     def block_and_thread(self, agent: int) -> tuple[Dim3, Dim3]:
         """`%ctaid` and `%tid` of a thread by its number, see `Gang.agents`."""
