@@ -109,7 +109,7 @@ class EmulatorHost:
         if 0 in launch.grid:
             check_empty_grid(launch, self.shapes)
             return 0
-        from cutecc.emulator.launch import load_program
+        from cutecc.emulator.launch import Work, load_program
         from cutecc.emulator.memory.names import Names
         from cutecc.emulator.parallel import run_launch
         from cutecc.emulator.waves import are_independent, waves
@@ -122,20 +122,8 @@ class EmulatorHost:
         tell = functools.partial(self.progress, launch.kernel.name) if self.progress else None
         module = self._module(program)
         names = Names.of(self.variables, launch.kernel.name)
-        run = run_launch(
-            self.ptx,
-            program,
-            launch,
-            self.allocations,
-            module,
-            chosen,
-            self.options,
-            self.budget,
-            self._print,
-            tell,
-            self.started,
-            names,
-        )
+        work = Work(self.ptx, launch, self.options, self.budget, names)
+        run = run_launch(work, program, self.allocations, module, chosen, self._print, tell, self.started)
         self.runs.append(run)
         cluster = cluster_of(launch)
         ran = None if len(chosen) == math.prod(launch.grid) else chosen

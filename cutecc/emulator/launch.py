@@ -45,6 +45,19 @@ _WARP_BYTES, _BLOCK_BYTES = 1024, 1024
 """What Python's objects for one take, about."""
 
 
+@dataclass(frozen=True)
+class Work:
+    """A launch that is to run, and how: what is told to other processes as well."""
+
+    ptx: PtxText
+    launch: Launch
+    options: EmulatorOptions
+    budget: Budget
+    """What it may take."""
+    names: Names = field(default_factory=Names)
+    """Of the kernel's memory."""
+
+
 @dataclass
 class BlocksRun:
     """What came of some blocks."""
@@ -75,25 +88,23 @@ def _load(ptx: PtxText, kernel: str, limits: Limits) -> Program:
 
 
 def run_wave(
+    work: Work,
     program: Program,
-    launch: Launch,
     allocations: Sequence[Allocation],
     module: Array,
     wave: Sequence[int],
-    options: EmulatorOptions,
-    budget: Budget,
     history: History,
     print: Callable[[str], None],
     started: Callable[[Run], None] | None = None,
-    names: Names = Names(),
 ) -> BlocksRun:
     """Run blocks that are resident together, whole clusters by their numbers, to their end.
 
-    `module` are the module's variables; `budget` is what the blocks may take; the checks compare the blocks with those
-    before, whose `history` it is; `print` takes what the kernel prints, `started` what says where the run is; `names`
-    are those of the kernel's memory. Raises `LimitError` for what takes more, and `EmulatorError` for the first fault
-    unless something is checked: then faults are findings, and other errors are told with them.
+    `module` are the module's variables; the checks compare the blocks with those before, whose `history` it is; `print`
+    takes what the kernel prints, `started` what says where the run is. Raises `LimitError` for what takes more than it
+    may, and `EmulatorError` for the first fault unless something is checked: then faults are findings, and other errors
+    are told with them.
     """
+    launch, options, budget = work.launch, work.options, work.budget
     found = BlocksRun(blocks=len(wave))
     schedule = make_schedule(options.schedule, options.seed)
     shape = Shape(
@@ -107,7 +118,7 @@ def run_wave(
     _check_memory(program, shape, len(wave), budget.limits)
     machine = Machine(
         shape,
-        Memory(program, shape, len(wave), bytes(launch.parameters), allocations, module, names, options.shared),
+        Memory(program, shape, len(wave), bytes(launch.parameters), allocations, module, work.names, options.shared),
         Watch(),
         print,
         found.findings.append if options.check else None,

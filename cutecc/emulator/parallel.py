@@ -16,16 +16,11 @@ from typing import TYPE_CHECKING
 
 from cutecc.emulator.checks.history import History
 from cutecc.emulator.checks.reports import merge_findings
-from cutecc.emulator.launch import BlocksRun, load_program, run_wave
-from cutecc.emulator.limits import Budget
+from cutecc.emulator.launch import BlocksRun, Work, load_program, run_wave
 from cutecc.emulator.memory.allocations import Allocation
-from cutecc.emulator.memory.names import Names
 from cutecc.emulator.memory.sharing import SharedMemory, share
-from cutecc.emulator.options import EmulatorOptions
 from cutecc.emulator.waves import Waves, are_independent, waves
 from cutecc.errors import EmulatorError
-from cutecc.ptx.locations import PtxText
-from cutecc.runtime.launch import Launch
 from cutecc.support.pool import WorkerPool
 
 if TYPE_CHECKING:
@@ -41,27 +36,23 @@ _AHEAD = 4
 
 
 def run_launch(
-    ptx: PtxText,
+    work: Work,
     program: Program,
-    launch: Launch,
     allocations: Sequence[Allocation],
     module: Array,
     blocks: Sequence[int],
-    options: EmulatorOptions,
-    budget: Budget,
     show: Callable[[str], None],
     progress: Callable[[int, int], None] | None = None,
     started: Callable[[Run], None] | None = None,
-    names: Names = Names(),
 ) -> BlocksRun:
-    """Run blocks of a launch; `program` is the one of `ptx`, `module` its variables, which the blocks change, `budget`
-    what they may take.
+    """Run blocks of a launch; `program` is the one of its PTX, `module` its variables, which the blocks change.
 
     `show` takes what the kernel prints, block by block, `progress` how many blocks have run and how many will, and
-    `started` each part that begins in this process; `names` are of the kernel's memory.
+    `started` each part that begins in this process.
     Raises `EmulatorError` for the first fault in the order of blocks, unless something is checked.
     """
-    parts = waves(program, launch, blocks)
+    options = work.options
+    parts = waves(program, work.launch, blocks)
     whole = _Whole(len(blocks), progress)
     may_share = len(parts) > 1 and options.cores > 1 and "races" not in options.check and are_independent(program)
     history = History()
@@ -70,12 +61,11 @@ def run_launch(
         if may_share and (options.processes or _pays(time.monotonic() - start, whole.parts, len(parts))):
             with share(allocations, module) as memory:
                 if memory is not None:
-                    _run_in_processes(ptx, launch, memory, parts, options, budget, show, whole, names)
+                    _run_in_processes(work, memory, parts, show, whole)
                     break
             may_share = False
         part = parts[whole.parts]
-        run = run_wave(program, launch, allocations, module, part, options, budget, history, show, started, names)
-        whole.add(run)
+        whole.add(run_wave(work, program, allocations, module, part, history, show, started))
     return whole.result
 
 
@@ -132,27 +122,19 @@ class _Part:
 
 
 def _run_in_processes(
-    ptx: PtxText,
-    launch: Launch,
-    memory: SharedMemory,
-    parts: Waves,
-    options: EmulatorOptions,
-    budget: Budget,
-    show: Callable[[str], None],
-    whole: _Whole,
-    names: Names,
+    work: Work, memory: SharedMemory, parts: Waves, show: Callable[[str], None], whole: _Whole
 ) -> None:
     """Run the parts that are left; their results come in the order of parts."""
-    left = range(whole.parts, len(parts))
-    pool = WorkerPool(min(options.cores, len(left)))
+    left, cores = range(whole.parts, len(parts)), work.options.cores
+    pool = WorkerPool(min(cores, len(left)))
     running: deque[Future[_Part]] = deque()
     try:
         for number in left:
-            running.append(pool.submit(run_part, ptx, launch, memory, parts[number], options, budget, names))
+            running.append(pool.submit(run_part, work, memory, parts[number]))
             # No more than keeps all processes busy: there may be millions.
-            while len(running) > (0 if number == left[-1] else _AHEAD * options.cores):
+            while len(running) > (0 if number == left[-1] else _AHEAD * cores):
                 part = running.popleft().result()
-                budget.step(part.steps)
+                work.budget.step(part.steps)
                 for text in part.printed:
                     show(text)
                 if part.error is not None:
@@ -164,27 +146,19 @@ def _run_in_processes(
         pool.kill()
 
 
-def run_part(
-    ptx: PtxText,
-    launch: Launch,
-    memory: SharedMemory,
-    blocks: Sequence[int],
-    options: EmulatorOptions,
-    budget: Budget,
-    names: Names = Names(),
-) -> _Part:
+def run_part(work: Work, memory: SharedMemory, blocks: Sequence[int]) -> _Part:
     """Runs in another process: blocks of a launch, on memory in a file."""
     allocations, module = memory.open()
     printed: list[str] = []
-    before = budget.steps
+    budget, before = work.budget, work.budget.steps
 
     def show(text: str) -> None:
         budget.show(text)
         printed.append(text)
 
     try:
-        program = load_program(ptx, launch.kernel.name, budget.limits)
-        run = run_wave(program, launch, allocations, module, blocks, options, budget, History(), show, None, names)
+        program = load_program(work.ptx, work.launch.kernel.name, budget.limits)
+        run = run_wave(work, program, allocations, module, blocks, History(), show)
     except EmulatorError as error:
         return _Part(BlocksRun(), printed, before - budget.steps, error)
     return _Part(run, printed, before - budget.steps)

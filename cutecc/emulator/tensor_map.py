@@ -146,30 +146,59 @@ def _box_bytes(tensor_map: TensorMap) -> int:
     return math.prod(elements) * ELEMENT_TYPES[tensor_map.data_type].size
 
 
+_FIELDS: Final = {
+    "global_address": (0, 64, 0),
+    "rank": (68, 3, 0),
+    "elemtype": (71, 4, 0),
+    "interleave_layout": (75, 2, 0),
+    "swizzle_mode": (77, 2, 0),
+    "fill_mode": (79, 1, 0),
+    "rounding": (80, 1, 0),
+    "promotion": (81, 2, 0),
+    "stride_low": (96, 32, 32),
+    "stride_high": (224, 4, 4),
+    "global_dim": (256, 32, 32),
+    "element_stride": (416, 3, 3),
+    "box_dim": (440, 8, 8),
+    "box_bytes": (512, 32, 0),
+    "unswizzled": (580, 1, 0),
+    "swizzled": (584, 3, 0),
+}
+"""First bit, bits, and bits from mode to mode; by the name that `tensormap.replace` has for it, if it has."""
+_LESS_ONE: Final = ("global_dim", "element_stride", "box_dim")
+
+
+def _put(bits: int, name: str, value: int, mode: int = 0) -> int:
+    """A descriptor with one field replaced, as `tensormap.replace` does."""
+    if name == "global_stride":
+        return _put(_put(bits, "stride_low", value >> 4, mode), "stride_high", value >> 36, mode)
+    if name == "swizzle_mode":
+        bits = _put(_put(bits, "unswizzled", value == 0), "swizzled", 1 << value >> 1)
+    first, count, step = _FIELDS[name]
+    mask, first = (1 << count) - 1, first + step * mode
+    return bits & ~(mask << first) | (value - (name in _LESS_ONE) & mask) << first
+
+
 def pack(tensor_map: TensorMap) -> bytes:
     """The descriptor of arguments that nobody has checked."""
-    element = ELEMENT_TYPES[tensor_map.data_type]
-    bits = tensor_map.address
-    for first, value in (
-        (68, len(tensor_map.sizes) - 1),
-        (71, element.code),
-        (75, tensor_map.interleave),
-        (77, tensor_map.swizzle),
-        (79, tensor_map.fill),
-        (80, element.rounds_to_tf32),
-        (81, tensor_map.l2_promotion),
-        (512, _box_bytes(tensor_map) & 0xFFFFFFFF),
-        (580 if not tensor_map.swizzle else 583 + tensor_map.swizzle, 1),
+    element, bits = ELEMENT_TYPES[tensor_map.data_type], 0
+    for name, values in (
+        ("global_address", [tensor_map.address]),
+        ("rank", [len(tensor_map.sizes) - 1]),
+        ("elemtype", [element.code]),
+        ("interleave_layout", [tensor_map.interleave]),
+        ("swizzle_mode", [tensor_map.swizzle]),
+        ("fill_mode", [tensor_map.fill]),
+        ("rounding", [element.rounds_to_tf32]),
+        ("promotion", [tensor_map.l2_promotion]),
+        ("box_bytes", [_box_bytes(tensor_map)]),
+        ("global_stride", tensor_map.strides),
+        ("global_dim", tensor_map.sizes),
+        ("element_stride", tensor_map.element_strides),
+        ("box_dim", tensor_map.box),
     ):
-        bits |= value << first
-    for mode, stride in enumerate(tensor_map.strides):
-        bits |= (stride >> 4 & 0xFFFFFFFF) << 96 + 32 * mode | (stride >> 36) << 224 + 4 * mode
-    for mode, size in enumerate(tensor_map.sizes):
-        bits |= (size - 1) << 256 + 32 * mode
-    for mode, stride in enumerate(tensor_map.element_strides):
-        bits |= (stride - 1) << 416 + 3 * mode
-    for mode, size in enumerate(tensor_map.box):
-        bits |= (size - 1) << 440 + 8 * mode
+        for mode, value in enumerate(values):
+            bits = _put(bits, name, value, mode)
     return bits.to_bytes(TENSOR_MAP_BYTES, "little")
 
 
@@ -214,61 +243,31 @@ def _corner(bits: int, rank: int) -> tuple[int, ...]:
 
 def _tensor(bits: int) -> TensorMap | None:
 
-    def field(first: int, count: int) -> int:
-        return bits >> first & (1 << count) - 1
+    def field(name: str, mode: int = 0) -> int:
+        first, count, step = _FIELDS[name]
+        return (bits >> first + step * mode & (1 << count) - 1) + (name in _LESS_ONE)
 
-    rank = field(68, 3) + 1
-    code, rounds = field(71, 4), bool(field(80, 1))
+    rank = field("rank") + 1
+    code, rounds = field("elemtype"), bool(field("rounding"))
     numbers = [
         number for number, each in enumerate(ELEMENT_TYPES) if (each.code, each.rounds_to_tf32) == (code, rounds)
     ]
-    if rank > _MOST_MODES or not numbers or field(75, 2) == 3 or not field(0, 64):
+    if rank > _MOST_MODES or not numbers or field("interleave_layout") == 3 or not field("global_address"):
         return None
     return TensorMap(
         data_type=numbers[0],
-        address=field(0, 64),
-        sizes=tuple(field(256 + 32 * mode, 32) + 1 for mode in range(rank)),
-        strides=tuple((field(96 + 32 * mode, 32) | field(224 + 4 * mode, 4) << 32) << 4 for mode in range(rank - 1)),
-        box=tuple(field(440 + 8 * mode, 8) + 1 for mode in range(rank)),
-        element_strides=tuple(field(416 + 3 * mode, 3) + 1 for mode in range(rank)),
-        interleave=field(75, 2),
-        swizzle=field(77, 2),
-        l2_promotion=field(81, 2),
-        fill=field(79, 1),
+        address=field("global_address"),
+        sizes=tuple(field("global_dim", mode) for mode in range(rank)),
+        strides=tuple((field("stride_low", mode) | field("stride_high", mode) << 32) << 4 for mode in range(rank - 1)),
+        box=tuple(field("box_dim", mode) for mode in range(rank)),
+        element_strides=tuple(field("element_stride", mode) for mode in range(rank)),
+        interleave=field("interleave_layout"),
+        swizzle=field("swizzle_mode"),
+        l2_promotion=field("promotion"),
+        fill=field("fill_mode"),
     )
-
-
-_FIELDS: Final = {
-    "global_address": (0, 64, 0),
-    "rank": (68, 3, 0),
-    "elemtype": (71, 4, 0),
-    "interleave_layout": (75, 2, 0),
-    "swizzle_mode": (77, 2, 0),
-    "fill_mode": (79, 1, 0),
-    "global_dim": (256, 32, 32),
-    "element_stride": (416, 3, 3),
-    "box_dim": (440, 8, 8),
-}
-"""By the name that `tensormap.replace` has for it: first bit, bits, and bits from mode to mode."""
-_LESS_ONE: Final = ("global_dim", "element_stride", "box_dim")
 
 
 def replace(data: bytes, name: str, mode: int, value: int) -> bytes:
     """The descriptor with one field replaced, as `tensormap.replace` does. Raises `KeyError` for an unknown field."""
-    bits = int.from_bytes(data, "little")
-
-    def put(first: int, count: int, number: int) -> None:
-        nonlocal bits
-        mask = (1 << count) - 1
-        bits = bits & ~(mask << first) | (number & mask) << first
-
-    if name == "global_stride":
-        put(96 + 32 * mode, 32, value >> 4)
-        put(224 + 4 * mode, 4, value >> 36)
-    else:
-        first, count, step = _FIELDS[name]
-        put(first + step * mode, count, value - (name in _LESS_ONE))
-    if name == "swizzle_mode":
-        put(580, 1, value == 0)
-        put(584, 3, 1 << value >> 1)
-    return bits.to_bytes(TENSOR_MAP_BYTES, "little")
+    return _put(int.from_bytes(data, "little"), name, value, mode).to_bytes(TENSOR_MAP_BYTES, "little")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cutecc.emulator.launch import load_program
+from cutecc.emulator.launch import Work, load_program
 from cutecc.emulator.limits import Budget, Limits
 from cutecc.emulator.machine.layout import size_of
 from cutecc.emulator.memory.allocations import Allocation
@@ -64,7 +64,8 @@ def _execute(ptx: PtxText, kernel: Function, options: EmulatorOptions) -> None:
     launch = Launch(KernelEntry(kernel.name, [], 0), (2, 1, 1), (x, y, z), 4096, 0, {}, bytearray(words.tobytes()))
     allocation = Allocation(memory.ctypes.data, memory, "memory", lambda offset: f"memory + {offset}", memory)
     image = initialised(program.module_image)
-    found = run_launch(ptx, program, launch, [allocation], image, [0], options, Budget(LIMITS), lambda text: None)
+    work = Work(ptx, launch, options, Budget(LIMITS))
+    found = run_launch(work, program, [allocation], image, [0], lambda text: None)
     # Of checks that a mistake of cutecc's own has ended.
     assert not any(each.trace for each in found.stopped), found.stopped[0].trace
     if found.failure is not None:

@@ -54,15 +54,15 @@ def bits_in_memory(dtype: NumericType) -> int:
     return max(8, dtype.width) if dtype.kind == "bool" else dtype.width
 
 
-def tensor_allocation(array: ArrayLayout, name: str, data: Array | None = None, owner: Any = None) -> Allocation:
-    """The memory of a tensor in this process, or `data`, a copy of the bytes of its extent.
+def tensor_allocation(array: ArrayLayout, name: str) -> Allocation:
+    """The memory of a tensor in this process.
 
     Raises `EmulatorError` for an element type that CuTe does not have, and for memory that is not the CPU's.
     """
     dtype = find_numeric_type(array.dtype)
     if dtype is None:
         raise EmulatorError(f"argument '{name}' has elements of type {array.dtype}, which CuTe does not have")
-    if array.device != "cpu" and data is None:
+    if array.device != "cpu":
         raise EmulatorError(
             f"argument '{name}' lies on {array.place}; the emulator uses the memory of the CPU",
             hints=["pass a copy: tensor.cpu()"],
@@ -70,9 +70,7 @@ def tensor_allocation(array: ArrayLayout, name: str, data: Array | None = None, 
     elements = Elements(name, array.shape, array.stride, bits_in_memory(dtype))
     low, high = elements.extent
     base = array.address + low
-    if data is None:
-        data = memory_at(base, high - low)
-    return Allocation(base, data, name, elements.describe, owner)
+    return Allocation(base, memory_at(base, high - low), name, elements.describe)
 
 
 def pointer_allocation(address: int, name: str, size: int) -> Allocation:

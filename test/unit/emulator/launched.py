@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from cutecc.arguments.arrays import read_array
-from cutecc.emulator.launch import BlocksRun, load_program
+from cutecc.emulator.launch import BlocksRun, Work, load_program
 from cutecc.emulator.limits import Budget
 from cutecc.emulator.memory.allocations import Allocation, tensor_allocation
 from cutecc.emulator.memory.memory import initialised
@@ -69,4 +69,5 @@ def run_text(
     program = load_program(ptx, "kernel")
     chosen = range(int(np.prod(launch.grid))) if blocks is None else blocks
     module = initialised(program.module_image)
-    return run_launch(ptx, program, launch, allocations, module, chosen, options, Budget(), lambda text: None)
+    work = Work(ptx, launch, options, Budget())
+    return run_launch(work, program, allocations, module, chosen, lambda text: None)

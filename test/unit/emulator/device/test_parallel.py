@@ -40,10 +40,9 @@ def processes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     counted: list[int] = []
     real = parallel._run_in_processes
 
-    def count(ptx: Any, launch: Any, memory: Any, parts: Any, *rest: Any) -> None:
-        *_, whole, _ = rest
+    def count(work: Any, memory: Any, parts: Any, show: Any, whole: Any) -> None:
         counted.append(len(parts) - whole.parts)
-        real(ptx, launch, memory, parts, *rest)
+        real(work, memory, parts, show, whole)
 
     monkeypatch.setattr(parallel, "_run_in_processes", count)
     return counted

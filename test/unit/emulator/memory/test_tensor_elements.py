@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -139,7 +140,7 @@ def test_neighbours_stay_apart() -> None:
 
 def test_copies_that_do_not_overlap_in_memory_are_refused() -> None:
     layout = Layout("float32", (8,), (1,), 4096)
-    copies = [tensor_allocation(layout, name, np.zeros(32, np.uint8)) for name in "ab"]
+    copies = [replace(tensor_allocation(layout, name), data=np.zeros(32, np.uint8)) for name in "ab"]
     with pytest.raises(EmulatorError, match="'a' and 'b' share addresses, but not memory"):
         merged(copies)
 
