@@ -80,11 +80,13 @@ class Contained(Watch):
 
     def _tell(self, event: str, *arguments: Any) -> Any:
         """What the checker gives back; where there is none, or it has failed, nobody's number."""
-        checker, results = self._checker, [_NOBODY]
-        if checker is not None:
-            operation = next((each for each in arguments if isinstance(each, Operation)), None)
-            self._call(lambda: results.append(getattr(checker, event)(*arguments)), operation)
-        return results[-1]
+        if self._checker is None or self._history.is_broken:
+            return _NOBODY
+        try:
+            return getattr(self._checker, event)(*arguments)
+        except Exception as failure:
+            self._stop(failure, next((each for each in arguments if isinstance(each, Operation)), None))
+            return _NOBODY
 
     def end(self) -> None:
         # What was announced wrongly lets waits pass too early, of which races come: it is told first.

@@ -90,9 +90,12 @@ class Watches(Watch):
 
 def _by_each(methods: Sequence[Callable[..., Any]]) -> Callable[..., Any]:
     """Calls each; gives what the first one does."""
+    first, *others = methods
 
     def call(*arguments: Any) -> Any:
-        first, *_ = [method(*arguments) for method in methods]
-        return first
+        result = first(*arguments)
+        for method in others:
+            method(*arguments)
+        return result
 
     return call
