@@ -10,7 +10,7 @@ from cutecc.errors import LimitError, SourceLocation
 from cutecc.ptx.declarations import read_registers, read_variables
 from cutecc.ptx.locations import FILE, LOC, InlineAssembly, LineTable, Place
 from cutecc.ptx.operands import OperandError, parse_arguments, parse_operand, split_operands
-from cutecc.ptx.scanner import NAME, Scanner
+from cutecc.ptx.scanner import END, NAME, Scanner
 from cutecc.ptx.syntax import Guard, Instruction, Operand, Register, Symbol, Variable, Vector
 
 _STATEMENT = re.compile(
@@ -22,7 +22,6 @@ _INSTRUCTION = re.compile(
     r"(?:\s+|(?=[\[{(])|$)(?P<operands>.*)",
     re.DOTALL,
 )
-_END = re.compile(";")
 _TO_END = re.compile("[^;]*;")
 _TARGETS = re.compile(r"\.branchtargets\s+([^;]*);")
 _ELEMENTS, _COLOURS = "xyzw", "rgba"
@@ -176,12 +175,12 @@ class Body:
                         f"the kernel's PTX declares more than the limit of {self._most_registers:,} registers",
                         scanner.error("").location,
                     )
-            scanner.expect(_END, "';'")
+            scanner.expect(END, "';'")
         elif directive in _VARIABLES:
             for variable in read_variables(scanner, is_extern=False):
                 unique = self._declare(variable.name, Symbol)
                 self.variables.append(replace(variable, name=unique))
-            scanner.expect(_END, "';'")
+            scanner.expect(END, "';'")
         elif directive == ".file":
             self._lines.add_file(scanner.expect(FILE, "a file such as '.file 1 \"kernel.py\"'"))
         elif directive in _SKIPPED:

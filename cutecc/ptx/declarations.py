@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from cutecc.ptx.constants import parse_constant
-from cutecc.ptx.scanner import NAME, Scanner
+from cutecc.ptx.scanner import ATTRIBUTE, BRACE, COMMA, IDENTIFIER, Scanner
 from cutecc.ptx.syntax import Immediate, StateSpace, Variable
 from cutecc.ptx.types import TYPE_BITS
 
@@ -20,15 +20,11 @@ TYPE_BYTES = {"pred": 1, **{name: bits // 8 for name, bits in TYPE_BITS.items() 
 _SPACE = re.compile(r"\.(reg|const|global|local|param|shared)\b(?:\[\d+\])?")
 _ALIGN = re.compile(r"\.align\s+(\d+)")
 _POINTER = re.compile(r"\.ptr\b(?:\s*\.(?:global|const|local|shared|param)\b)?")
-_ATTRIBUTE = re.compile(r"\.attribute\s*\([^()]*(?:\([^()]*\)[^()]*)*\)")
 _VECTOR = re.compile(r"\.v([248])\b")
 _TYPE = re.compile(r"\.(\w+)")
-_NAME = re.compile(NAME)
 _COUNT = re.compile(r"<\s*(\d+)\s*>")
 _DIMENSION = re.compile(r"\[([^\[\]]*)\]")
 _EQUALS = re.compile("=")
-_COMMA = re.compile(",")
-_OPEN = re.compile(r"\{")
 _CLOSE = re.compile(r"\}")
 _VALUE = re.compile(r"[^,{};]+")
 _LARGEST_ALIGNMENT = 1 << 20
@@ -59,7 +55,7 @@ def read_kind(scanner: Scanner) -> Kind:
             align = int(found[1])
         elif found := scanner.take(_VECTOR):
             vector = int(found[1])
-        elif not scanner.take(_POINTER) and not scanner.take(_ATTRIBUTE):
+        elif not scanner.take(_POINTER) and not scanner.take(ATTRIBUTE):
             type_ = scanner.expect(_TYPE, "a type such as '.b32'")[1]
             if type_ not in TYPE_BYTES:
                 raise scanner.error(f"variables of type '.{type_}' are not supported")
@@ -79,13 +75,13 @@ def read_registers(scanner: Scanner) -> Iterator[tuple[str, str, int]]:
     if kind.vector > 4:
         raise scanner.error(f"a vector register of {kind.vector} elements: there are 2 or 4")
     while True:
-        name = scanner.expect(_NAME, "the name of a register")[0]
+        name = scanner.expect(IDENTIFIER, "the name of a register")[0]
         if found := scanner.take(_COUNT):
             count = _small(scanner, int(found[1]), "registers")
             yield from ((f"{name}{index}", kind.type, kind.vector) for index in range(count))
         else:
             yield name, kind.type, kind.vector
-        if not scanner.take(_COMMA):
+        if not scanner.take(COMMA):
             return
 
 
@@ -94,13 +90,13 @@ def read_variables(scanner: Scanner, *, is_extern: bool) -> Iterator[Variable]:
     kind = read_kind(scanner)
     while True:
         yield read_variable(scanner, kind, is_extern=is_extern)
-        if not scanner.take(_COMMA):
+        if not scanner.take(COMMA):
             return
 
 
 def read_variable(scanner: Scanner, kind: Kind, *, is_extern: bool = False) -> Variable:
     """One name of a declaration, with its dimensions and its initial value."""
-    name = scanner.expect(_NAME, "the name of a variable")[0]
+    name = scanner.expect(IDENTIFIER, "the name of a variable")[0]
     dimensions: list[int | None] = []
     while found := scanner.take(_DIMENSION):
         dimensions.append(_dimension(scanner, found[1]))
@@ -138,16 +134,16 @@ def _small(scanner: Scanner, count: int, what: str) -> int:
 def _read_initial(scanner: Scanner, type_: str, dimensions: list[int | None]) -> bytes:
     """An initial value: a constant, or constants in braces for each dimension; what is left out is zero."""
     if not dimensions:
-        braced = scanner.take(_OPEN)
+        braced = scanner.take(BRACE)
         value = _read_value(scanner, type_)
         if braced:
             scanner.expect(_CLOSE, "'}'")
         return value
-    scanner.expect(_OPEN, "'{'")
+    scanner.expect(BRACE, "'{'")
     parts: list[bytes] = []
     while not scanner.take(_CLOSE):
         if parts:
-            scanner.expect(_COMMA, "',' or '}'")
+            scanner.expect(COMMA, "',' or '}'")
         scanner.skip_blanks()
         nested = len(dimensions) > 1 and scanner.text.startswith("{", scanner.position)
         parts.append(_read_initial(scanner, type_, dimensions[1:] if nested else []))

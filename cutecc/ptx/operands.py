@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from cutecc.ptx.constants import parse_constant
-from cutecc.ptx.scanner import NAME
+from cutecc.ptx.scanner import IDENTIFIER, NAME
 from cutecc.ptx.syntax import (
     Address,
     Arguments,
@@ -26,7 +26,6 @@ Resolve = Callable[[str], Register | Symbol | Vector | None]
 
 _BRACKET = re.compile(r"[\[{(]")
 _PIECE = re.compile(r"(?:\{[^{}]*\}|\[[^\[\]]*\]|\((?:[^()]|\([^()]*\))*\)|[^,{}\[\]()])+")
-_NAME = re.compile(NAME)
 _SPECIAL = re.compile(rf"{NAME}(?:\.\w+)?")
 _SUM = re.compile(rf"({NAME})\s*([-+])\s*(.+)", re.DOTALL)
 
@@ -54,13 +53,13 @@ def parse_operand(text: str, resolve: Resolve) -> Operand:
             return Vector(tuple(parse_operand(piece, resolve) for piece in split_operands(text[1:-1].strip())))
         case _:
             pass
-    if _NAME.fullmatch(text):
+    if IDENTIFIER.fullmatch(text):
         return _named(text, resolve)
     if text.startswith("!"):
         register = _named(text[1:].strip(), resolve)
         if isinstance(register, Register):
             return Not(register)
-    elif "|" in text and (halves := text.split("|"))[1:] and all(_NAME.fullmatch(half.strip()) for half in halves):
+    elif "|" in text and (halves := text.split("|"))[1:] and all(IDENTIFIER.fullmatch(half.strip()) for half in halves):
         if len(halves) == 2:
             return Pair(*(parse_operand(half.strip(), resolve) for half in halves))
     elif _SPECIAL.fullmatch(text):
@@ -90,7 +89,7 @@ def _named(name: str, resolve: Resolve) -> Operand:
         return Special(name)
     if name.startswith("%") or "." in name:
         raise OperandError(f"'{name}' is not declared and is no special register")
-    if not _NAME.fullmatch(name):
+    if not IDENTIFIER.fullmatch(name):
         raise OperandError(f"not an operand: '{name}'")
     return Symbol(name)
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from cutecc.ptx.body import Body
 from cutecc.ptx.declarations import read_kind, read_variable, read_variables
 from cutecc.ptx.locations import FILE, InlineAssembly, LineTable, PtxText
-from cutecc.ptx.scanner import NAME, Scanner
+from cutecc.ptx.scanner import ATTRIBUTE, BRACE, COMMA, END, IDENTIFIER, Scanner
 from cutecc.ptx.syntax import Function, Module, Variable
 
 _LINKAGE = re.compile(r"\.(extern|visible|weak|common)\b")
@@ -19,13 +19,8 @@ _SECTION = re.compile(r"\.section\s+[^\s{]+\s*\{[^{}]*\}")
 _SKIPPED = re.compile(r'\.pragma\b\s*"[^;]*;|\.alias\b[^;]*;|;')
 _FUNCTION = re.compile(r"\.(entry|func)\b")
 _VARIABLE = re.compile(r"(?=\.(?:global|const|shared|local|param|reg)\b)")
-_ATTRIBUTE = re.compile(r"\.attribute\s*\([^()]*(?:\([^()]*\)[^()]*)*\)")
-_NAME = re.compile(NAME)
-_END = re.compile(";")
 _OPEN = re.compile(r"\(")
 _CLOSE = re.compile(r"\)")
-_COMMA = re.compile(",")
-_BODY = re.compile(r"\{")
 _PERFORMANCE = re.compile(r"\.([a-z]\w*)\b((?:\s*\d+(?:\s*,\s*\d+)*)?)")
 _PRAGMA = re.compile(r'\.pragma\b\s*"[^;]*;')
 _THREE_SIZES = {"reqntid", "maxntid", "reqnctapercluster"}
@@ -93,19 +88,19 @@ class _Parser:
         elif scanner.take(_VARIABLE) is not None:
             for variable in read_variables(scanner, is_extern="extern" in linkage):
                 self._variables[variable.name] = variable
-            scanner.expect(_END, "';'")
+            scanner.expect(END, "';'")
         else:
             raise scanner.error("expected a directive")
 
     def _function(self, *, is_entry: bool) -> None:
         scanner = self._scanner
-        scanner.take(_ATTRIBUTE)
+        scanner.take(ATTRIBUTE)
         results = () if is_entry else self._parameters()
-        name = scanner.expect(_NAME, "the name of a function")[0]
+        name = scanner.expect(IDENTIFIER, "the name of a function")[0]
         parameters = self._parameters()
         directives = self._directives()
         function = Function(name, is_entry, parameters, results, {}, (), (), {}, {}, directives, is_declaration=True)
-        if scanner.take(_BODY):
+        if scanner.take(BRACE):
             taken = {*self._variables, *self._functions}
             body = Body(scanner, self._lines, self._assembly, (*parameters, *results), taken, self._most_registers)
             self._bodies[name] = body
@@ -118,7 +113,7 @@ class _Parser:
                 is_declaration=False,
             )
         else:
-            scanner.expect(_END, "a body, or ';'")
+            scanner.expect(END, "a body, or ';'")
             if name in self._functions:
                 return
         self._functions[name] = function
@@ -130,7 +125,7 @@ class _Parser:
             return ()
         while True:
             found.append(read_variable(scanner, read_kind(scanner)))
-            if not scanner.take(_COMMA):
+            if not scanner.take(COMMA):
                 break
         scanner.expect(_CLOSE, "',' or ')'")
         return tuple(found)

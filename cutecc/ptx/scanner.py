@@ -9,6 +9,11 @@ from cutecc.errors import ParseError, SourceLocation
 
 NAME = r"[%$_A-Za-z][\w$]*"
 """An identifier (PTX ISA, "Identifiers"), as part of a regular expression."""
+IDENTIFIER = re.compile(NAME)
+ATTRIBUTE = re.compile(r"\.attribute\s*\([^()]*(?:\([^()]*\)[^()]*)*\)")
+COMMA = re.compile(",")
+END = re.compile(";")
+BRACE = re.compile(r"\{")
 
 _STRING_OR_COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
 _BLANKS = re.compile(r"\s*")
