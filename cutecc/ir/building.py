@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Generator
+from contextlib import AbstractContextManager
 
 from cutecc.errors import PassError
 from cutecc.ir.mlir import ir
@@ -34,32 +35,26 @@ def after(operation: ir.Operation | ir.OpView, *others: ir.Operation | ir.OpView
         yield
 
 
-@contextlib.contextmanager
-def at_start(block: ir.Block) -> Generator[None]:
+def at_start(block: ir.Block) -> AbstractContextManager[object]:
     """Build at the start of `block`, one operation behind the other, with the current location."""
-    with ir.InsertionPoint.at_block_begin(block):
-        yield
+    return ir.InsertionPoint.at_block_begin(block)
 
 
-@contextlib.contextmanager
-def at_end(block: ir.Block) -> Generator[None]:
+def at_end(block: ir.Block) -> AbstractContextManager[object]:
     """Build at the end of `block`, before its terminator when it has one, with the current location."""
     last = block.operations[-1] if len(block.operations) else None
     has_terminator = last is not None and last.has_trait(ir.IsTerminatorTrait)
-    with ir.InsertionPoint.at_block_terminator(block) if has_terminator else ir.InsertionPoint(block):
-        yield
+    return ir.InsertionPoint.at_block_terminator(block) if has_terminator else ir.InsertionPoint(block)
 
 
-@contextlib.contextmanager
-def located(*places: ir.Operation | ir.OpView | ir.Value | ir.Location) -> Generator[None]:
+def located(*places: ir.Operation | ir.OpView | ir.Value | ir.Location) -> AbstractContextManager[object]:
     """Give what is built the location of `places`; the fusion of their locations when these differ."""
     different: list[ir.Location] = []
     for place in places:
         location = place if isinstance(place, ir.Location) else place.location
         if location not in different:
             different.append(location)
-    with different[0] if len(different) == 1 else ir.Location.fused(different):
-        yield
+    return different[0] if len(different) == 1 else ir.Location.fused(different)
 
 
 def _check_inside(operation: ir.Operation | ir.OpView) -> None:
