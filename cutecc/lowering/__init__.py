@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from cutecc.ir.structs import members
     from cutecc.ir.types import CopyAtom, MmaAtom, Scalar, to_type, view
     from cutecc.layout import Layout, coalesce, composition, symbol
+    from cutecc.passes.leaf_conversion import LeafConversion, convert_leaves, converts_leaves
     from cutecc.passes.lowering.atoms.registers import as_registers, packed, store_registers, unpacked
     from cutecc.passes.lowering.atoms.registry import copies, multiplies, prefetches
     from cutecc.passes.lowering.atoms.uses import Copy, Product, in_memory
@@ -66,6 +67,7 @@ __all__ = [
     "Copy",
     "CopyAtom",
     "Layout",
+    "LeafConversion",
     "Leaves",
     "Matrices",
     "MmaAtom",
@@ -86,7 +88,9 @@ __all__ = [
     "composition",
     "computed",
     "constant",
+    "convert_leaves",
     "converted",
+    "converts_leaves",
     "copies",
     "elements_of",
     "given_if",
@@ -134,6 +138,7 @@ __getattr__, __dir__ = lazy_names(
         "cutecc.layout": ("Layout", "coalesce", "composition", "symbol"),
         "cutecc.ir.inline_assembly": ("inline_assembly",),
         "cutecc.ir.structs": ("members",),
+        "cutecc.passes.leaf_conversion": ("LeafConversion", "convert_leaves", "converts_leaves"),
         "cutecc.passes.lowering.atoms.registers": ("as_registers", "packed", "store_registers", "unpacked"),
         "cutecc.passes.lowering.atoms.registry": ("copies", "multiplies", "prefetches"),
         "cutecc.passes.lowering.atoms.uses": ("Copy", "Product", "in_memory"),

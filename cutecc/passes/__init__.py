@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from cutecc.passes.conversion import ConversionRewriter, TypeConversion, convert, converts
     from cutecc.passes.debug_counter import limited
     from cutecc.passes.diagnostics import error, note, remark, warning
+    from cutecc.passes.leaf_conversion import LeafConversion, convert_leaves, converts_leaves
     from cutecc.passes.manager import run_pipeline
     from cutecc.passes.nesting import OperationPass
     from cutecc.passes.registry import register, register_pipeline
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ConversionRewriter",
+    "LeafConversion",
     "ModulePass",
     "OperationPass",
     "Rewriter",
@@ -34,7 +36,9 @@ __all__ = [
     "at_start",
     "before",
     "convert",
+    "convert_leaves",
     "converts",
+    "converts_leaves",
     "erase",
     "error",
     "limited",
@@ -62,6 +66,7 @@ __getattr__, __dir__ = lazy_names(
         "cutecc.passes.conversion": ("ConversionRewriter", "TypeConversion", "convert", "converts"),
         "cutecc.passes.diagnostics": ("error", "note", "remark", "warning"),
         "cutecc.passes.debug_counter": ("limited",),
+        "cutecc.passes.leaf_conversion": ("LeafConversion", "convert_leaves", "converts_leaves"),
         "cutecc.passes.manager": ("run_pipeline",),
         "cutecc.passes.nesting": ("OperationPass",),
         "cutecc.passes.registry": ("register", "register_pipeline"),

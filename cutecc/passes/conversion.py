@@ -61,7 +61,7 @@ class TypeConversion:
         return self._known[type]
 
 
-def converts(*names: str) -> Callable[[Callable[..., bool | None]], Pattern]:
+def converts(*names: str) -> Callable[[Callable[..., bool | None]], Pattern[bool | None]]:
     """Make a conversion pattern for operations called one of `names` (`cute.*`: a dialect) of a function or method.
 
     It takes the operation, its operands with converted types, and a `ConversionRewriter`, with which it replaces or
@@ -128,7 +128,7 @@ class ConversionRewriter:
 
 def convert(
     root: ir.Module | ir.Operation,
-    patterns: Iterable[Pattern],
+    patterns: Iterable[Pattern[bool | None]],
     types: TypeConversion | None = None,
     *,
     illegal: Iterable[str] = (),

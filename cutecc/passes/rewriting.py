@@ -17,7 +17,7 @@ import functools
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from cutecc.ir.names import check_names, matcher
 from cutecc.passes.debug_counter import current_budget
@@ -26,15 +26,17 @@ from cutecc.passes.diagnostics import error
 if TYPE_CHECKING:
     from cutecc.ir.mlir import ir
 
+Result = TypeVar("Result", covariant=True)
+
 
 @dataclass(frozen=True)
-class Pattern:
-    """A rewrite of the operations called one of `names`; what `rewrites` makes of a function."""
+class Pattern(Generic[Result]):
+    """What becomes of the operations called one of `names`; what `rewrites` makes of a function."""
 
     names: tuple[str, ...]
-    function: Callable[..., bool | None]
+    function: Callable[..., Result]
 
-    def __call__(self, *arguments: Any) -> bool | None:
+    def __call__(self, *arguments: Any) -> Result:
         return self.function(*arguments)
 
     def __str__(self) -> str:
@@ -43,12 +45,12 @@ class Pattern:
             function = function.func if isinstance(function, functools.partial) else function.function
         return getattr(function, "__qualname__", repr(function)).rpartition("<locals>.")[2]
 
-    def __get__(self, instance: object, owner: type) -> Pattern:
+    def __get__(self, instance: object, owner: type) -> Self:
         # A pattern may be a method of a pass, whose options it then sees.
         return self if instance is None else dataclasses.replace(self, function=functools.partial(self, instance))
 
 
-def rewrites(*names: str) -> Callable[[Callable[..., bool | None]], Pattern]:
+def rewrites(*names: str) -> Callable[[Callable[..., bool | None]], Pattern[bool | None]]:
     """Make a pattern for operations called one of `names` (`cute.*`: a dialect) of a function or a pass's method.
 
     Raises `UsageError` for a name that no operation can have.
@@ -90,7 +92,7 @@ class Rewriter:
         self.affected += [owner.operation for owner in owners if hasattr(owner, "operation")]
 
 
-def rewrite(root: ir.Module | ir.Operation, patterns: Iterable[Pattern], *, once: bool = False) -> bool:
+def rewrite(root: ir.Module | ir.Operation, patterns: Iterable[Pattern[bool | None]], *, once: bool = False) -> bool:
     """Apply `patterns` to the operations in `root` until none matches any more; with `once`, in one walk.
 
     Of several patterns for an operation, the first that matches wins. Nothing else happens: no folding, no removal of
@@ -105,7 +107,7 @@ def rewrite(root: ir.Module | ir.Operation, patterns: Iterable[Pattern], *, once
     names = [name for _, pattern in chosen for name in pattern.names]
     budget = current_budget()
 
-    def apply(operation: ir.Operation, name: str) -> tuple[Pattern, Rewriter] | None:
+    def apply(operation: ir.Operation, name: str) -> tuple[Pattern[bool | None], Rewriter] | None:
         for matches, pattern in chosen:
             if matches(name):
                 rewriter = Rewriter()

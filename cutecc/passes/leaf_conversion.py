@@ -1,0 +1,118 @@
+"""1:N conversion: an operation on values of CuTe's types becomes operations on what these carry, their leaves.
+
+    @register
+    @dataclass(frozen=True)
+    class LowerMyPointers(LeafConversion):
+        name: ClassVar[str] = "lower-my-pointers"
+
+        @converts_leaves("cute.ptrtoint")
+        def to_integer(self, op: ir.Operation, leaves: Leaves) -> ir.Value:
+            (pointer,) = leaves.of(op.operands[0])
+            return llvm.ptrtoint(op.results[0].type, pointer)
+
+One value has any number of leaves: a layout whose type says it all has none (`values/leaves.py` of the lowering). It is
+what MLIR calls a 1:N dialect conversion, with one type conversion, CuTe's. Operations without a pattern keep values of
+CuTe's types, which casts make of the leaves; `lower-cute-types` takes away the last of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeAlias
+
+from cutecc.ir.casters import plain_values
+from cutecc.ir.editing import keeping_erased
+from cutecc.ir.mlir import ir
+from cutecc.ir.names import check_names, matcher
+from cutecc.ir.walking import walk
+from cutecc.passes.base import ModulePass
+from cutecc.passes.debug_counter import current_budget
+from cutecc.passes.diagnostics import error
+from cutecc.passes.lowering.values.failing import building_before
+from cutecc.passes.lowering.values.leaves import Leaves, carried_by
+from cutecc.passes.rewriting import Pattern
+
+Converted: TypeAlias = ir.Value | Sequence[ir.Value | Sequence[ir.Value]]
+"""For each result of an operation the leaves that it carries, or its only leaf; of a single result, this leaf alone."""
+
+
+class LeafPattern(Pattern[Converted | None]):
+    """A 1:N conversion of the operations called one of `names`; what `converts_leaves` makes of a function."""
+
+
+def converts_leaves(*names: str) -> Callable[[Callable[..., Converted | None]], LeafPattern]:
+    """Make a pattern for operations called one of `names` (`cute.*`: a dialect) of a function or a pass's method.
+
+    It takes the operation and the `Leaves` by which it gets those of the operands, and returns those of the results:
+    `[]` for an operation without any. `None` means that it did not match; then it must not have built anything. An
+    `Error` of the layout algebra in it is one at the operation. Raises `UsageError` for a name that no operation can
+    have.
+    """
+    check_names(names)
+    return lambda function: LeafPattern(names, function)
+
+
+def convert_leaves(root: ir.Module | ir.Operation, patterns: Iterable[LeafPattern]) -> None:
+    """Convert the operations in `root` for which there is a pattern, in one walk.
+
+    Of several patterns for an operation, the first that matches wins. Raises `PassError` at an operation for which a
+    pattern returns other leaves than its results carry, or that it cannot convert.
+    """
+    chosen = [(matcher(pattern.names), pattern) for pattern in patterns]
+    if not chosen:
+        return
+    leaves, budget = Leaves(), current_budget()
+    by_name: dict[str, list[LeafPattern]] = {}
+    with plain_values(), keeping_erased():
+        for operation in walk(root, *(name for _, pattern in chosen for name in pattern.names)):
+            name = operation.name
+            if name not in by_name:
+                by_name[name] = [pattern for matches, pattern in chosen if matches(name)]
+            for pattern in by_name[name]:
+                if budget and budget.spent:
+                    return
+                with building_before(operation):
+                    converted = pattern(operation, leaves)
+                if converted is not None:
+                    if budget:
+                        budget.take(name, operation.location, str(pattern))
+                    leaves.replace(operation, _checked(operation, converted, pattern))
+                    break
+
+
+def leaf_patterns(holder: object) -> list[LeafPattern]:
+    """The patterns among the methods of an object, in their order, bound to it; of a class, free ones."""
+    owner = holder if isinstance(holder, type) else type(holder)
+    methods = {name: each for base in reversed(owner.__mro__) for name, each in vars(base).items()}
+    return [getattr(holder, name) for name, each in methods.items() if isinstance(each, LeafPattern)]
+
+
+class LeafConversion(ModulePass):
+    """A pass that converts operations by the patterns among its methods, and so lowers what these are for."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "lowers" not in vars(cls):
+            cls.lowers = names_of(leaf_patterns(cls))
+
+    def run(self, module: ir.Module) -> None:
+        convert_leaves(module, leaf_patterns(self))
+
+
+def names_of(patterns: Iterable[LeafPattern]) -> tuple[str, ...]:
+    """The operations that there are patterns for, each once."""
+    return tuple(dict.fromkeys(name for pattern in patterns for name in pattern.names))
+
+
+def _checked(operation: ir.Operation, converted: Converted, pattern: LeafPattern) -> list[Sequence[ir.Value]]:
+    """The leaves of each result of `operation`; `PassError` when they are not what it carries."""
+    given = [converted] if isinstance(converted, ir.Value) else converted
+    found = [[each] if isinstance(each, ir.Value) else each for each in given]
+    carried = [(each.types if (each := carried_by(result.type)) else (result.type,)) for result in operation.results]
+    if [tuple(leaf.type for leaf in each) for each in found] != carried:
+        gives, carries = (
+            "; ".join(f"({', '.join(map(str, types))})" for types in part) or "nothing"
+            for part in ([[leaf.type for leaf in each] for each in found], carried)
+        )
+        raise error(operation, f"{pattern} gives {gives} for {operation.name}, whose results carry {carries}")
+    return found
