@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from cutecc.ir import llvm_types
-from cutecc.ir.mlir import ir
+from cutecc.ir.building import at_start
+from cutecc.ir.mlir import ir, llvm
 from cutecc.ir.types import AddressSpace, MemRef, view
-from cutecc.ir.walking import walk
-from cutecc.passes.base import ModulePass
-from cutecc.passes.debug_counter import limited
 from cutecc.passes.diagnostics import error
+from cutecc.passes.leaf_conversion import LeafConversion, converts_leaves
 from cutecc.passes.lowering.number_fragments import MAKES_FRAGMENT
 from cutecc.passes.lowering.values.integers import constant
 from cutecc.passes.lowering.values.leaves import Leaves
@@ -21,7 +20,7 @@ from cutecc.passes.registry import register
 
 @register
 @dataclass(frozen=True)
-class AllocateRegisters(ModulePass):
+class AllocateRegisters(LeafConversion):
     """Make every register tensor an array, `llvm.alloca`, at the start of its function.
 
     The code generator keeps an array in registers when every index into it is known in the end. It looks only at those
@@ -29,20 +28,17 @@ class AllocateRegisters(ModulePass):
     """
 
     name: ClassVar[str] = "allocate-registers"
-    lowers: ClassVar[tuple[str, ...]] = ("cute.memref.alloca", *MAKES_FRAGMENT)
 
-    def run(self, module: ir.Module) -> None:
-        leaves = Leaves()
-        for operation in limited(walk(module, *self.lowers)):
-            tensor = view(operation.results[0].type)
-            if not isinstance(tensor, MemRef) or tensor.space is not AddressSpace.RMEM:
-                continue
-            size = tensor.layout.cosize
-            if not isinstance(size, int):
-                raise error(operation, f"a register tensor of {size} elements: how many has to be known")
-            with ir.InsertionPoint.at_block_begin(_entry(operation)), operation.location:
-                array = _array(tensor, size)
-            leaves.replace(operation, [[array]])
+    @converts_leaves("cute.memref.alloca", *MAKES_FRAGMENT)
+    def allocate(self, operation: ir.Operation, leaves: Leaves) -> ir.Value | None:
+        tensor = view(operation.results[0].type)
+        if not isinstance(tensor, MemRef) or tensor.space is not AddressSpace.RMEM:
+            return None
+        size = tensor.layout.cosize
+        if not isinstance(size, int):
+            raise error(operation, f"a register tensor of {size} elements: how many has to be known")
+        with at_start(_entry(operation)):
+            return _array(tensor, size)
 
 
 def _entry(operation: ir.Operation) -> ir.Block:
@@ -56,9 +52,4 @@ def _entry(operation: ir.Operation) -> ir.Block:
 
 def _array(tensor: MemRef, size: int) -> ir.Value:
     type, count = array_of(tensor.element, size)
-    attributes: dict[str, Any] = {
-        "elem_type": ir.TypeAttr.get(type),
-        "alignment": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), tensor.alignment or 1),
-    }
-    operands = [constant(count, 32)]
-    return ir.Operation.create("llvm.alloca", [llvm_types.pointer()], operands, attributes=attributes).result
+    return llvm.alloca(llvm_types.pointer(), constant(count, 32), type, alignment=tensor.alignment or 1)

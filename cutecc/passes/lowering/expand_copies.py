@@ -4,32 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from cutecc.errors import Error
-from cutecc.ir import editing
-from cutecc.ir.mlir import ir
+from cutecc.ir.mlir import cute, ir
 from cutecc.ir.types import CoordTensor, CopyAtom, MemRef, to_type, view
-from cutecc.ir.walking import walk
 from cutecc.layout import Layout
 from cutecc.layout.tiled import values_of
-from cutecc.passes.base import ModulePass
-from cutecc.passes.debug_counter import limited
+from cutecc.passes.leaf_conversion import Converted, LeafConversion, converts_leaves
 from cutecc.passes.lowering.atoms.registry import CopyRow, copy_atom, copy_row, find_copy_row
-from cutecc.passes.lowering.values.failing import building_before
 from cutecc.passes.lowering.values.leaves import Leaves, pack
 from cutecc.passes.lowering.values.loops import unrolled_loop
 from cutecc.passes.lowering.values.tensors import Tile, known_count, modes_of, operand_of, tensor_value
 from cutecc.passes.registry import register
 
-_COPY, _PREFETCH = "cute.copy_atom_call", "cute.prefetch_atom_call"
-_CALLS = {"cute.copy": _COPY, "cute.prefetch": _PREFETCH, _COPY: _COPY, _PREFETCH: _PREFETCH}
-"""What becomes a loop, and of what: a call that is not of one atom too."""
+_COPIES, _PREFETCHES = ("cute.copy", "cute.copy_atom_call"), ("cute.prefetch", "cute.prefetch_atom_call")
+"""What becomes a loop over the last: a call that is not of one atom too."""
 
 
 @register
 @dataclass(frozen=True)
-class ExpandCopies(ModulePass):
+class ExpandCopies(LeafConversion):
     """Write out every `cute.copy`, and `cute.prefetch`, as a loop over its atom; calls of atoms that move several, too.
 
     The first mode of the tensors is what an atom moves, once or several times; all others are the loop, which is to be
@@ -38,15 +33,14 @@ class ExpandCopies(ModulePass):
     """
 
     name: ClassVar[str] = "expand-copies"
-    lowers: ClassVar[tuple[str, ...]] = ("cute.copy", "cute.prefetch")
+    lowers: ClassVar[tuple[str, ...]] = (_COPIES[0], _PREFETCHES[0])
 
-    def run(self, module: ir.Module) -> None:
-        leaves = Leaves()
-        for copy in limited(walk(module, *_CALLS)):
-            if copy.name in self.lowers or not _is_one_atom(copy):
-                with building_before(copy):
-                    _expand(copy, leaves)
-                editing.erase(copy)
+    @converts_leaves(*_COPIES, *_PREFETCHES)
+    def expand(self, copy: ir.Operation, leaves: Leaves) -> Converted | None:
+        if copy.name not in self.lowers and _is_one_atom(copy):
+            return None
+        _expand(copy, leaves)
+        return []
 
 
 def _is_one_atom(call: ir.Operation) -> bool:
@@ -92,7 +86,8 @@ def _expand(copy: ir.Operation, leaves: Leaves) -> None:
     atom_value = pack(to_type(atom), leaves.of(operands[0]))
     with unrolled_loop(tiles[0].turns) as turn:
         calls = [tensor_value(tile.at(turn)) for tile in tiles]
-        attributes: dict[str, Any] = {}
-        if _CALLS[copy.name] == _COPY:
-            attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([1, 1, 1, len(calls) - 2])
-        ir.Operation.create(_CALLS[copy.name], [], [atom_value, *calls], attributes=attributes)
+        if copy.name in _PREFETCHES:
+            cute.prefetch_atom_call(atom_value, calls)
+        else:
+            source, destination, *predicate = calls
+            cute.copy_atom_call(atom_value, [source], [destination], pred=predicate[0] if predicate else None)

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from cutecc.errors import Error
-from cutecc.ir import editing
-from cutecc.ir.mlir import ir
+from cutecc.ir.mlir import cute, ir
 from cutecc.ir.types import MemRef, MmaAtom, SmemDescriptorView, to_type, view
-from cutecc.ir.walking import walk
 from cutecc.layout import Layout, join, symbol
 from cutecc.layout.integers import Integer
 from cutecc.layout.tiled import values_of
-from cutecc.passes.base import ModulePass
-from cutecc.passes.debug_counter import limited
+from cutecc.passes.leaf_conversion import Converted, LeafConversion, converts_leaves
 from cutecc.passes.lowering.atoms.registry import find_mma_row, mma_atom, mma_row
-from cutecc.passes.lowering.values.failing import building_before
 from cutecc.passes.lowering.values.leaves import Leaves, pack
 from cutecc.passes.lowering.values.loops import unrolled_loop
 from cutecc.passes.lowering.values.tensors import (
@@ -32,13 +28,12 @@ from cutecc.passes.lowering.values.tensors import (
 )
 from cutecc.passes.registry import register
 
-_CALL = "cute.mma_atom_call"
 _ONE = Layout(1, 0)
 
 
 @register
 @dataclass(frozen=True)
-class ExpandGemms(ModulePass):
+class ExpandGemms(LeafConversion):
     """Write out every `cute.gemm` as loops over its atom, along K, M and N.
 
     The operands are A (values, M, K), B (values, N, K), C and D (values, M, N), where modes of 1 may be missing: K, all
@@ -49,17 +44,19 @@ class ExpandGemms(ModulePass):
     name: ClassVar[str] = "expand-gemms"
     lowers: ClassVar[tuple[str, ...]] = ("cute.gemm",)
 
-    def run(self, module: ir.Module) -> None:
-        leaves = Leaves()
-        for product in limited(walk(module, *self.lowers, _CALL)):
-            if product.name == _CALL and _is_one_atom(product):
-                continue
-            with building_before(product):
-                if product.name == _CALL:
-                    _expand_call(product, leaves)
-                else:
-                    _expand(product, leaves)
-            editing.erase(product)
+    @converts_leaves("cute.gemm")
+    def expand(self, gemm: ir.Operation, leaves: Leaves) -> Converted:
+        _expand(gemm, leaves)
+        return []
+
+    @converts_leaves("cute.mma_atom_call")
+    def expand_call(self, call: ir.Operation, leaves: Leaves) -> Converted | None:
+        if _is_one_atom(call):
+            return None
+        mma, *values = call.operands
+        atom = mma_atom(view(mma.type))
+        _call(atom, pack(to_type(atom), leaves.of(mma)), [_operand(value, leaves) for value in values])
+        return []
 
 
 def _is_one_atom(call: ir.Operation) -> bool:
@@ -80,12 +77,6 @@ def _counts(atom: MmaAtom) -> list[int]:
     return [values_of(tv) for tv in (atom.c_tv, atom.a_tv, atom.b_tv, atom.c_tv) if tv is not None]
 
 
-def _expand_call(call: ir.Operation, leaves: Leaves) -> None:
-    mma, *values = call.operands
-    atom = mma_atom(view(mma.type))
-    _call(atom, pack(to_type(atom), leaves.of(mma)), [_operand(value, leaves) for value in values])
-
-
 def _call(atom: MmaAtom, atom_value: ir.Value, operands: Sequence[Operand]) -> None:
     """Write the products of D, A, B and C, which have the values of one atom, or of several."""
     first = [modes_of(each)[0] for each in operands]
@@ -95,10 +86,10 @@ def _call(atom: MmaAtom, atom_value: ir.Value, operands: Sequence[Operand]) -> N
     if len(turns) != 1:
         d, a, b, c = (str(mode.size) for mode in first)
         raise Error(f"{d} values of D, {a} of A, {b} of B and {c} of C are not the same number of atoms")
-    attributes: dict[str, Any] = {"operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1, 1, 1, 1])}
     with unrolled_loop(tiles[0].turns) as turn:
         parts = operands if turn is None else [tile.at(turn) for tile in tiles]
-        ir.Operation.create(_CALL, [], [atom_value, *map(tensor_value, parts)], attributes=attributes)
+        d, a, b, c = map(tensor_value, parts)
+        cute.mma_atom_call(atom_value, d, [a], [b], c)
 
 
 def _expand(gemm: ir.Operation, leaves: Leaves) -> None:

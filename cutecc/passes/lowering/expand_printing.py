@@ -8,17 +8,13 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from cutecc.errors import Error
-from cutecc.ir import editing
-from cutecc.ir.mlir import ir
+from cutecc.ir.mlir import arith, cute, ir
 from cutecc.ir.types import AddressSpace, CoordTensor, CoordValue, MemRef, to_type, view
-from cutecc.ir.walking import walk
 from cutecc.layout import add_coordinates, product, symbol
 from cutecc.layout.layout import idx2crd
 from cutecc.layout.tuples import modes
-from cutecc.passes.base import ModulePass
-from cutecc.passes.debug_counter import limited
+from cutecc.passes.leaf_conversion import Converted, LeafConversion, converts_leaves
 from cutecc.passes.lowering.lower_printing import format_of, format_pieces
-from cutecc.passes.lowering.values.failing import building_before
 from cutecc.passes.lowering.values.integers import Arithmetic, Predicate, compare, computed, constant, converted
 from cutecc.passes.lowering.values.leaves import Leaves, carried_by, dynamic, pack
 from cutecc.passes.lowering.values.loops import ROLLED, UNROLLED, only_if, unrolled_loop
@@ -37,7 +33,7 @@ _FLOAT_AT_LEAST, _FLOAT_LESS_OR_NAN = 3, 11
 
 @register
 @dataclass(frozen=True)
-class ExpandPrinting(ModulePass):
+class ExpandPrinting(LeafConversion):
     """Write `cute.print_view`, and a `cute.print` of a tensor, as loads of elements and a `cute.print` of each.
 
     A tensor is printed as torch prints one, its first mode down and its second across, and all others as one that
@@ -48,11 +44,25 @@ class ExpandPrinting(ModulePass):
     name: ClassVar[str] = "expand-printing"
     lowers: ClassVar[tuple[str, ...]] = ("cute.print_view",)
 
-    def run(self, module: ir.Module) -> None:
-        leaves = Leaves()
-        for operation in limited(walk(module, *self.lowers, "cute.print")):
-            with building_before(operation):
-                _print(operation, leaves) if operation.name == "cute.print" else _print_view(operation, leaves)
+    @converts_leaves("cute.print_view")
+    def print_view(self, operation: ir.Operation, leaves: Leaves) -> Converted:
+        value, *at = operation.operands
+        printed = _Printed.of(value, leaves, is_signed=operation.attributes["is_signed"].value)
+        if at:
+            raise Error("the open lowering does not know how one element alone is printed")
+        if operation.attributes["verbose"].value:
+            _print_lines(printed)
+        else:
+            _print_matrices(printed)
+        return []
+
+    @converts_leaves("cute.print")
+    def print(self, operation: ir.Operation, leaves: Leaves) -> Converted | None:
+        """Have a message print the elements of its tensors, where how many these are is known."""
+        if not any(isinstance(view(operand.type), MemRef) for operand in operation.operands):
+            return None
+        _print(operation, leaves)
+        return []
 
 
 @dataclass(frozen=True)
@@ -98,20 +108,7 @@ class _Printed:
         """The element at a coordinate."""
         if self.element is None:
             return self.tuple_value(add_coordinates(self.offset, self.layout(coordinate)))
-        operands = [self.value, self.tuple_value(coordinate)]
-        return ir.Operation.create("cute.memref.load", [self.element], operands).result
-
-
-def _print_view(operation: ir.Operation, leaves: Leaves) -> None:
-    value, *at = operation.operands
-    printed = _Printed.of(value, leaves, is_signed=operation.attributes["is_signed"].value)
-    if at:
-        raise Error("the open lowering does not know how one element alone is printed")
-    if operation.attributes["verbose"].value:
-        _print_lines(printed)
-    else:
-        _print_matrices(printed)
-    editing.erase(operation)
+        return cute.memref_load(self.value, self.tuple_value(coordinate), results=[self.element])
 
 
 def _print_lines(printed: _Printed) -> None:
@@ -211,10 +208,7 @@ def _say(format: str, values: list[ir.Value] | None = None, *, is_signed: bool =
 
 
 def _create_print(format: str, values: list[ir.Value], signed: list[bool]) -> None:
-    attributes: dict[str, Any] = {"fmt": ir.StringAttr.get(format)}
-    if not all(signed):
-        attributes["operand_signed"] = ir.DenseBoolArrayAttr.get(signed)
-    ir.Operation.create("cute.print", [], values, attributes=attributes)
+    cute.print_(values, fmt=format, operand_signed=None if all(signed) else ir.DenseBoolArrayAttr.get(signed))
 
 
 def _say_element(printed: _Printed, coordinate: Any, before: str, after: str, values: list[ir.Value]) -> None:
@@ -238,22 +232,12 @@ def _by_sign(value: ir.Value) -> tuple[ir.Value, ir.Value]:
         return compare(Predicate.AT_LEAST, value, zero), compare(Predicate.LESS, value, zero)
     if value.type.width < 16:
         value = converted("arith.extf", value, ir.F32Type.get())
-    attributes: dict[str, Any] = {"value": ir.FloatAttr.get(value.type, 0.0)}
-    zero = ir.Operation.create("arith.constant", [value.type], attributes=attributes).result
-    bit, wide = ir.IntegerType.get_signless(1), ir.IntegerType.get_signless(64)
-    at_least, below = (
-        ir.Operation.create(
-            "arith.cmpf", [bit], [value, zero], attributes={"predicate": ir.IntegerAttr.get(wide, predicate)}
-        ).result
-        for predicate in (_FLOAT_AT_LEAST, _FLOAT_LESS_OR_NAN)
-    )
-    return at_least, below
+    zero = arith.constant(value.type, 0.0)
+    return arith.cmpf(_FLOAT_AT_LEAST, value, zero), arith.cmpf(_FLOAT_LESS_OR_NAN, value, zero)
 
 
 def _print(operation: ir.Operation, leaves: Leaves) -> None:
-    """Have a message print the elements of its tensors, where how many these are is known."""
-    if not any(isinstance(view(operand.type), MemRef) for operand in operation.operands):
-        return
+    """Print a message, and behind each tensor its elements."""
     attributes = operation.attributes
     signs = list(attributes["operand_signed"]) if "operand_signed" in attributes else [True] * len(operation.operands)
     pieces: list[str] = []
@@ -276,7 +260,6 @@ def _print(operation: ir.Operation, leaves: Leaves) -> None:
             signed += [is_signed] * len(elements)
             taken += len(elements)
     _create_print("".join(pieces), values, signed)
-    editing.erase(operation)
 
 
 def _first_elements(printed: _Printed, most: int) -> tuple[str, list[ir.Value]]:

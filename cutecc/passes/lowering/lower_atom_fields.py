@@ -7,41 +7,33 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from cutecc.errors import Error
-from cutecc.ir.mlir import ir
+from cutecc.ir.mlir import ir, llvm
 from cutecc.ir.types import CopyAtom, MmaAtom, TiledCopy, TiledMma, view
-from cutecc.ir.walking import walk
-from cutecc.passes.base import ModulePass
-from cutecc.passes.debug_counter import limited
+from cutecc.passes.leaf_conversion import Converted, LeafConversion, converts_leaves
 from cutecc.passes.lowering.atoms.registry import HINT, spelled, state_of
-from cutecc.passes.lowering.values.failing import building_before
-from cutecc.passes.lowering.values.leaves import Leaves, carried_by
+from cutecc.passes.lowering.values.leaves import Leaves, type_of_leaf
 from cutecc.passes.registry import register
-
-_SET, _GET = "cute_nvgpu.atom.set_value", "cute_nvgpu.atom.get_value"
 
 
 @register
 @dataclass(frozen=True)
-class LowerAtomFields(ModulePass):
+class LowerAtomFields(LeafConversion):
     """Write an atom of which a field is set as its fields, one of them another value."""
 
     name: ClassVar[str] = "lower-atom-fields"
-    lowers: ClassVar[tuple[str, ...]] = (_SET, _GET)
 
-    def run(self, module: ir.Module) -> None:
-        leaves = Leaves()
-        for operation in limited(walk(module, *self.lowers)):
-            with building_before(operation):
-                index, type = _field(operation)
-                fields = list(leaves.of(operation.operands[0]))
-                if operation.name == _GET:
-                    asked = operation.results[0].type
-                    carried = carried_by(asked)
-                    found = [_as(fields[index], carried.types[0] if carried else asked)]
-                else:
-                    fields[index] = _as(leaves.of(operation.operands[1])[0], type)
-                    found = fields
-            leaves.replace(operation, [found])
+    @converts_leaves("cute_nvgpu.atom.set_value")
+    def set(self, operation: ir.Operation, leaves: Leaves) -> Converted:
+        index, type = _field(operation)
+        atom, value = operation.operands
+        fields = list(leaves.of(atom))
+        fields[index] = _as(leaves.of(value)[0], type)
+        return [fields]
+
+    @converts_leaves("cute_nvgpu.atom.get_value")
+    def get(self, operation: ir.Operation, leaves: Leaves) -> ir.Value:
+        index, _ = _field(operation)
+        return _as(leaves.of(operation.operands[0])[index], type_of_leaf(operation.results[0]))
 
 
 def _field(operation: ir.Operation) -> tuple[int, ir.Type]:
@@ -65,9 +57,8 @@ def _as(value: ir.Value, type: ir.Type) -> ir.Value:
         return value
     match (value.type, type):
         case (_, ir.IntegerType()):
-            name = "llvm.ptrtoint"
+            return llvm.ptrtoint(type, value)
         case (ir.IntegerType(), _):
-            name = "llvm.inttoptr"
+            return llvm.inttoptr(type, value)
         case _:
-            name = "llvm.addrspacecast"
-    return ir.Operation.create(name, [type], [value]).result
+            return llvm.addrspacecast(type, value)

@@ -6,15 +6,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from cutecc.errors import Error
-from cutecc.ir import editing
 from cutecc.ir.mlir import ir
 from cutecc.ir.types import view
-from cutecc.ir.walking import walk
-from cutecc.passes.base import ModulePass
-from cutecc.passes.debug_counter import limited
+from cutecc.passes.leaf_conversion import Converted, LeafConversion, converts_leaves
 from cutecc.passes.lowering.atoms.registry import State, copy_atom, copy_row, mma_atom, mma_row, prefetch_of
 from cutecc.passes.lowering.atoms.uses import Copy, Product
-from cutecc.passes.lowering.values.failing import building_before
 from cutecc.passes.lowering.values.integers import Predicate, compare, constant, resize
 from cutecc.passes.lowering.values.leaves import Leaves
 from cutecc.passes.lowering.values.loops import only_if
@@ -26,7 +22,7 @@ from cutecc.target import Target
 
 @register
 @dataclass(frozen=True)
-class LowerAtoms(ModulePass):
+class LowerAtoms(LeafConversion):
     """Write every copy and matrix product atom as its instructions.
 
     The atoms that are known are in `cutecc/passes/lowering/atoms`, a row each, and in packages that bring rows. An atom
@@ -34,45 +30,46 @@ class LowerAtoms(ModulePass):
     """
 
     name: ClassVar[str] = "lower-atoms"
-    lowers: ClassVar[tuple[str, ...]] = ("cute.copy_atom_call", "cute.prefetch_atom_call", "cute.mma_atom_call")
 
     chip: str = "sm_80"
     """The target whose instructions there are."""
 
-    def run(self, module: ir.Module) -> None:
-        leaves, target = Leaves(), Target.parse(self.chip)
-        for call in limited(walk(module, *self.lowers)):
-            with building_before(call):
-                match call.name:
-                    case "cute.copy_atom_call":
-                        _lower_copy(call, leaves, target)
-                    case "cute.prefetch_atom_call":
-                        _lower_prefetch(call, leaves, target)
-                    case _:
-                        _lower_product(call, leaves, target)
-            editing.erase(call)
+    @converts_leaves("cute.copy_atom_call")
+    def lower_copy(self, call: ir.Operation, leaves: Leaves) -> Converted:
+        atom_value, *values = call.operands
+        atom = copy_atom(view(atom_value.type))
+        row = copy_row(atom, self._target)
+        source, destination, *predicates = (operand_of(value, leaves) for value in values)
+        condition = None
+        if predicates:
+            (predicate,) = predicates
+            assert isinstance(predicate, Tensor)
+            condition = _holds(predicate, own=row.has_predicate)
+        own = condition if row.has_predicate else None
+        with only_if(None if row.has_predicate else condition):
+            row.lower(Copy(atom, (source, destination), own, _fields(row.state, atom_value, leaves)))
+        return []
 
+    @converts_leaves("cute.prefetch_atom_call")
+    def lower_prefetch(self, call: ir.Operation, leaves: Leaves) -> Converted:
+        atom_value, source = call.operands
+        atom = copy_atom(view(atom_value.type))
+        fields = _fields(copy_row(atom, self._target).state, atom_value, leaves)
+        prefetch_of(atom, self._target)(Copy(atom, (operand_of(source, leaves),), None, fields))
+        return []
 
-def _lower_copy(call: ir.Operation, leaves: Leaves, target: Target) -> None:
-    atom_value, *values = call.operands
-    atom = copy_atom(view(atom_value.type))
-    row = copy_row(atom, target)
-    source, destination, *predicates = (operand_of(value, leaves) for value in values)
-    condition = None
-    if predicates:
-        (predicate,) = predicates
-        assert isinstance(predicate, Tensor)
-        condition = _holds(predicate, own=row.has_predicate)
-    own = condition if row.has_predicate else None
-    with only_if(None if row.has_predicate else condition):
-        row.lower(Copy(atom, (source, destination), own, _fields(row.state, atom_value, leaves)))
+    @converts_leaves("cute.mma_atom_call")
+    def lower_product(self, call: ir.Operation, leaves: Leaves) -> Converted:
+        atom_value, *values = call.operands
+        atom = mma_atom(view(atom_value.type))
+        row = mma_row(atom, self._target)
+        d, a, b, c = (operand_of(value, leaves) for value in values)
+        row.lower(Product(atom, (d, a, b, c), _fields(row.state, atom_value, leaves)))
+        return []
 
-
-def _lower_prefetch(call: ir.Operation, leaves: Leaves, target: Target) -> None:
-    atom_value, source = call.operands
-    atom = copy_atom(view(atom_value.type))
-    fields = _fields(copy_row(atom, target).state, atom_value, leaves)
-    prefetch_of(atom, target)(Copy(atom, (operand_of(source, leaves),), None, fields))
+    @property
+    def _target(self) -> Target:
+        return Target.parse(self.chip)
 
 
 def _fields(state: State, atom: ir.Value, leaves: Leaves) -> dict[str, ir.Value]:
@@ -91,11 +88,3 @@ def _holds(predicate: Tensor, *, own: bool) -> ir.Value:
     if own and type.width > 8:
         held = resize(held, 8)
     return compare(Predicate.NOT_EQUAL, held, constant(0, ir.IntegerType(held.type).width))
-
-
-def _lower_product(call: ir.Operation, leaves: Leaves, target: Target) -> None:
-    atom_value, *values = call.operands
-    atom = mma_atom(view(atom_value.type))
-    row = mma_row(atom, target)
-    d, a, b, c = (operand_of(value, leaves) for value in values)
-    row.lower(Product(atom, (d, a, b, c), _fields(row.state, atom_value, leaves)))

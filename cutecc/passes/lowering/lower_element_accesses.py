@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -10,9 +9,7 @@ from cutecc.ir.mlir import ir
 from cutecc.ir.types import CoordTensor, Pointer, view
 from cutecc.ir.walking import walk
 from cutecc.layout.functions import FUNCTIONS, View
-from cutecc.passes.base import ModulePass
-from cutecc.passes.debug_counter import limited
-from cutecc.passes.lowering.values.failing import building_before
+from cutecc.passes.leaf_conversion import Converted, LeafConversion, converts_leaves
 from cutecc.passes.lowering.values.integers import poison
 from cutecc.passes.lowering.values.leaves import Leaves, carried_by
 from cutecc.passes.lowering.values.loops import given_if, only_if
@@ -32,7 +29,7 @@ from cutecc.passes.registry import register
 
 @register
 @dataclass(frozen=True)
-class LowerElementAccesses(ModulePass):
+class LowerElementAccesses(LeafConversion):
     """Write loads and stores of single elements and of whole register tensors as `llvm.load` and `llvm.store`.
 
     The address is the pointer plus the offset of the coordinate, through the pointer's swizzle. Elements that lie side
@@ -45,15 +42,68 @@ class LowerElementAccesses(ModulePass):
 
     def run(self, module: ir.Module) -> None:
         Materialization({"cute.memref.load": _coordinate}).run(module, _is_of_coordinates)
-        leaves = Leaves()
-        found = list(walk(module, *self.lowers, *SOURCES))
-        accesses = [each for each in found if each.name in self.lowers]
-        if any(map(is_of_tf32, found)):
+        if any(map(is_of_tf32, walk(module, *self.lowers, *SOURCES))):
             take_tf32_as_f32(module)
-        for operation in limited(accesses):
-            with building_before(operation):
-                results = _LOWERINGS[operation.name](operation, leaves)
-            leaves.replace(operation, [[result] for result in results])
+        super().run(module)
+
+    @converts_leaves("cute.memref.load")
+    def load(self, operation: ir.Operation, leaves: Leaves) -> ir.Value:
+        tensor, coordinate = operation.operands
+        accessed, pointer, alignment = _element(tensor, coordinate, leaves)
+        return load_element(accessed.element, operation.results[0].type, pointer, alignment)
+
+    @converts_leaves("cute.memref.store")
+    def store(self, operation: ir.Operation, leaves: Leaves) -> Converted:
+        tensor, coordinate, value = operation.operands
+        accessed, pointer, alignment = _element(tensor, coordinate, leaves)
+        store_element(accessed.element, value, pointer, alignment)
+        return []
+
+    @converts_leaves("cute.memref.load_vec")
+    def load_all(self, operation: ir.Operation, leaves: Leaves) -> ir.Value:
+        tensor = tensor_of(operation.operands[0], leaves)
+        result = operation.results[0]
+        _, masks, _ = operation.attributes["operandSegmentSizes"]
+        if not masks:
+            return joined(tensor.load(_count(result)))
+        mask, *instead = operation.operands[1:]
+        # Without others in their place, elements that are left out are nothing.
+        others = instead[0] if instead else poison(result.type)
+        element = ir.VectorType(result.type).element_type
+        loaded: list[ir.Value] = []
+        for index, (holds, other) in enumerate(zip(elements_of(mask), elements_of(others), strict=True)):
+            loaded += given_if(holds, lambda index=index: [_load_at(tensor, index, element)], [other])
+        return vector_of(loaded)
+
+    @converts_leaves("cute.memref.store_vec")
+    def store_all(self, operation: ir.Operation, leaves: Leaves) -> Converted:
+        value, tensor_value, *masks = operation.operands
+        tensor = tensor_of(tensor_value, leaves)
+        if not masks:
+            tensor.store([value], _count(value))
+            return []
+        for index, (holds, each) in enumerate(zip(elements_of(masks[0]), elements_of(value), strict=True)):
+            with only_if(holds):
+                offset = tensor.layout(index)
+                store_element(tensor.element, each, tensor.address(offset), tensor.alignment_at(offset))
+        return []
+
+    @converts_leaves("cute.ptr.load")
+    def load_pointed_to(self, operation: ir.Operation, leaves: Leaves) -> ir.Value:
+        (pointer,) = operation.operands
+        type_view = view(pointer.type)
+        assert isinstance(type_view, Pointer)
+        # Whoever wants the pointer's swizzle has applied it.
+        address = leaves.of(pointer)[0]
+        return load_element(type_view.element, operation.results[0].type, address, type_view.alignment or 1)
+
+    @converts_leaves("cute.ptr.store")
+    def store_pointed_to(self, operation: ir.Operation, leaves: Leaves) -> Converted:
+        value, pointer = operation.operands
+        type_view = view(pointer.type)
+        assert isinstance(type_view, Pointer)
+        store_element(type_view.element, value, leaves.of(pointer)[0], type_view.alignment or 1)
+        return []
 
 
 def _is_of_coordinates(operation: ir.Operation) -> bool:
@@ -62,19 +112,6 @@ def _is_of_coordinates(operation: ir.Operation) -> bool:
 
 def _coordinate(tensor: View, coordinate: Any, **_: Any) -> Any:
     return FUNCTIONS["crd2idx"].call(coordinate, tensor)
-
-
-def _load(operation: ir.Operation, leaves: Leaves) -> list[ir.Value]:
-    tensor, coordinate = operation.operands
-    accessed, pointer, alignment = _element(tensor, coordinate, leaves)
-    return [load_element(accessed.element, operation.results[0].type, pointer, alignment)]
-
-
-def _store(operation: ir.Operation, leaves: Leaves) -> list[ir.Value]:
-    tensor, coordinate, value = operation.operands
-    accessed, pointer, alignment = _element(tensor, coordinate, leaves)
-    store_element(accessed.element, value, pointer, alignment)
-    return []
 
 
 def _element(tensor_value: ir.Value, coordinate: ir.Value, leaves: Leaves) -> tuple[Tensor, ir.Value, int]:
@@ -90,35 +127,6 @@ def _element(tensor_value: ir.Value, coordinate: ir.Value, leaves: Leaves) -> tu
     return tensor, within.address(offset), tensor.alignment_at(offset)
 
 
-def _load_all(operation: ir.Operation, leaves: Leaves) -> list[ir.Value]:
-    tensor = tensor_of(operation.operands[0], leaves)
-    result = operation.results[0]
-    _, masks, _ = operation.attributes["operandSegmentSizes"]
-    if not masks:
-        return [joined(tensor.load(_count(result)))]
-    mask, *instead = operation.operands[1:]
-    # Without others in their place, elements that are left out are nothing.
-    others = instead[0] if instead else poison(result.type)
-    element = ir.VectorType(result.type).element_type
-    loaded: list[ir.Value] = []
-    for index, (holds, other) in enumerate(zip(elements_of(mask), elements_of(others), strict=True)):
-        loaded += given_if(holds, lambda index=index: [_load_at(tensor, index, element)], [other])
-    return [vector_of(loaded)]
-
-
-def _store_all(operation: ir.Operation, leaves: Leaves) -> list[ir.Value]:
-    value, tensor_value, *masks = operation.operands
-    tensor = tensor_of(tensor_value, leaves)
-    if not masks:
-        tensor.store([value], _count(value))
-        return []
-    for index, (holds, each) in enumerate(zip(elements_of(masks[0]), elements_of(value), strict=True)):
-        with only_if(holds):
-            offset = tensor.layout(index)
-            store_element(tensor.element, each, tensor.address(offset), tensor.alignment_at(offset))
-    return []
-
-
 def _load_at(tensor: Tensor, index: int, type: ir.Type) -> ir.Value:
     offset = tensor.layout(index)
     return load_element(tensor.element, type, tensor.address(offset), tensor.alignment_at(offset))
@@ -128,31 +136,3 @@ def _count(vector: ir.Value) -> int:
     # Their verifier takes vectors of one dimension alone.
     (count,) = ir.VectorType(vector.type).shape
     return count
-
-
-def _pointer_load(operation: ir.Operation, leaves: Leaves) -> list[ir.Value]:
-    (pointer,) = operation.operands
-    type_view = view(pointer.type)
-    assert isinstance(type_view, Pointer)
-    # Whoever wants the pointer's swizzle has applied it.
-    address = leaves.of(pointer)[0]
-    return [load_element(type_view.element, operation.results[0].type, address, type_view.alignment or 1)]
-
-
-def _pointer_store(operation: ir.Operation, leaves: Leaves) -> list[ir.Value]:
-    value, pointer = operation.operands
-    type_view = view(pointer.type)
-    assert isinstance(type_view, Pointer)
-    store_element(type_view.element, value, leaves.of(pointer)[0], type_view.alignment or 1)
-    return []
-
-
-_LOWERINGS: dict[str, Callable[[ir.Operation, Leaves], list[ir.Value]]] = {
-    "cute.memref.load": _load,
-    "cute.memref.store": _store,
-    "cute.memref.load_vec": _load_all,
-    "cute.memref.store_vec": _store_all,
-    "cute.ptr.load": _pointer_load,
-    "cute.ptr.store": _pointer_store,
-}
-LowerElementAccesses.lowers = tuple(_LOWERINGS)

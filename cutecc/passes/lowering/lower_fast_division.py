@@ -8,24 +8,19 @@ from typing import ClassVar
 from cutecc.ir.mlir import ir
 from cutecc.ir.types import FastDivisor, view
 from cutecc.ir.walking import walk
-from cutecc.passes.base import ModulePass
-from cutecc.passes.debug_counter import limited
 from cutecc.passes.diagnostics import error
+from cutecc.passes.leaf_conversion import Converted, LeafConversion, converts_leaves
 from cutecc.passes.lowering.values.integers import computed, constant, converted, resize
 from cutecc.passes.lowering.values.leaves import Leaves
 from cutecc.passes.registry import register
 
 _BITS = 32
 """Of dividend and divisor."""
-_OPERATIONS = tuple(
-    f"cute.fast_divmod.{name}"
-    for name in ("create_divisor", "make_divisor", "get_divisor", "get_aux", "divide", "compute")
-)
 
 
 @register
 @dataclass(frozen=True)
-class LowerFastDivision(ModulePass):
+class LowerFastDivision(LeafConversion):
     """Write fast division: what a divisor needs is computed once, on the host, and a quotient is a high product.
 
     For a divisor d of n bits, n = ceil(log2 d), the multiplier is m = 2^32 (2^n - d) / d + 1, and the quotient of x is
@@ -34,29 +29,33 @@ class LowerFastDivision(ModulePass):
     """
 
     name: ClassVar[str] = "lower-fast-division"
-    lowers: ClassVar[tuple[str, ...]] = _OPERATIONS
 
     def run(self, module: ir.Module) -> None:
-        leaves = Leaves()
-        for operation in limited(walk(module, *self.lowers)):
+        for operation in walk(module, *self.lowers):
             _check_width(operation)
-            with ir.InsertionPoint(operation), operation.location:
-                match operation.name:
-                    case "cute.fast_divmod.create_divisor":
-                        found = [_prepare(leaves.of(operation.operands[0])[0])]
-                    case "cute.fast_divmod.make_divisor":
-                        found = [[leaf for operand in operation.operands for leaf in leaves.of(operand)]]
-                    case "cute.fast_divmod.get_divisor":
-                        found = [leaves.of(operation.operands[0])[:1]]
-                    case "cute.fast_divmod.get_aux":
-                        found = [[leaf] for leaf in leaves.of(operation.operands[0])[1:]]
-                    case "cute.fast_divmod.divide" | "cute.fast_divmod.compute":
-                        dividend, divisor = operation.operands
-                        both = _divide(leaves.of(dividend)[0], leaves.of(divisor))
-                        found = [[each] for each in both[: len(operation.results)]]
-                    case name:
-                        raise AssertionError(f"no such operation: {name}")
-            leaves.replace(operation, found)
+        super().run(module)
+
+    @converts_leaves("cute.fast_divmod.create_divisor")
+    def create_divisor(self, operation: ir.Operation, leaves: Leaves) -> Converted:
+        return [_prepare(leaves.of(operation.operands[0])[0])]
+
+    @converts_leaves("cute.fast_divmod.make_divisor")
+    def make_divisor(self, operation: ir.Operation, leaves: Leaves) -> Converted:
+        return [[leaf for operand in operation.operands for leaf in leaves.of(operand)]]
+
+    @converts_leaves("cute.fast_divmod.get_divisor")
+    def get_divisor(self, operation: ir.Operation, leaves: Leaves) -> Converted:
+        return leaves.of(operation.operands[0])[:1]
+
+    @converts_leaves("cute.fast_divmod.get_aux")
+    def get_aux(self, operation: ir.Operation, leaves: Leaves) -> Converted:
+        return leaves.of(operation.operands[0])[1:]
+
+    @converts_leaves("cute.fast_divmod.divide", "cute.fast_divmod.compute")
+    def divide(self, operation: ir.Operation, leaves: Leaves) -> Converted:
+        dividend, divisor = operation.operands
+        both = _divide(leaves.of(dividend)[0], leaves.of(divisor))
+        return both[: len(operation.results)]
 
 
 def _check_width(operation: ir.Operation) -> None:

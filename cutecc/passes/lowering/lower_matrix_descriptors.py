@@ -8,11 +8,8 @@ from typing import ClassVar
 from cutecc.errors import Error
 from cutecc.ir.mlir import ir
 from cutecc.ir.types import SmemDescriptorView, view
-from cutecc.ir.walking import walk
-from cutecc.passes.base import ModulePass
-from cutecc.passes.debug_counter import limited
+from cutecc.passes.leaf_conversion import LeafConversion, converts_leaves
 from cutecc.passes.lowering.atoms.registry import mma_atom
-from cutecc.passes.lowering.values.failing import building_before
 from cutecc.passes.lowering.values.leaves import Leaves, dynamic
 from cutecc.passes.lowering.values.matrix_descriptors import matrix_descriptor
 from cutecc.passes.lowering.values.tensors import tensor_of
@@ -21,29 +18,22 @@ from cutecc.passes.registry import register
 
 @register
 @dataclass(frozen=True)
-class LowerMatrixDescriptors(ModulePass):
+class LowerMatrixDescriptors(LeafConversion):
     """Write what a matrix product takes of shared memory as a descriptor: address, offsets, swizzle.
 
     A tensor of descriptors is one of them and a layout, whose offsets are in units of 16 bytes.
     """
 
     name: ClassVar[str] = "lower-matrix-descriptors"
-    lowers: ClassVar[tuple[str, ...]] = ("cute.mma.make_fragment",)
 
-    def run(self, module: ir.Module) -> None:
-        leaves = Leaves()
-        for operation in limited(walk(module, *self.lowers)):
-            made = view(operation.results[0].type)
-            if isinstance(made, SmemDescriptorView):
-                with building_before(operation):
-                    descriptor = _descriptor(operation, made, leaves)
-                leaves.replace(operation, [[descriptor]])
-
-
-def _descriptor(operation: ir.Operation, made: SmemDescriptorView, leaves: Leaves) -> ir.Value:
-    mma, source = operation.operands
-    atom = mma_atom(view(mma.type))
-    if dynamic(made.layout):
-        raise Error(f"the sizes and strides of a matrix in shared memory have to be known, not {made.layout}")
-    first = operation.attributes["operand_id"].value == 0
-    return matrix_descriptor(tensor_of(source, leaves), (atom.major_a if first else atom.major_b) or "k")
+    @converts_leaves("cute.mma.make_fragment")
+    def describe(self, operation: ir.Operation, leaves: Leaves) -> ir.Value | None:
+        made = view(operation.results[0].type)
+        if not isinstance(made, SmemDescriptorView):
+            return None
+        mma, source = operation.operands
+        atom = mma_atom(view(mma.type))
+        if dynamic(made.layout):
+            raise Error(f"the sizes and strides of a matrix in shared memory have to be known, not {made.layout}")
+        first = operation.attributes["operand_id"].value == 0
+        return matrix_descriptor(tensor_of(source, leaves), (atom.major_a if first else atom.major_b) or "k")

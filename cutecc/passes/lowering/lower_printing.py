@@ -7,13 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from cutecc.ir import editing, llvm_types
-from cutecc.ir.mlir import ir
+from cutecc.ir import llvm_types
+from cutecc.ir.building import at_start, located
+from cutecc.ir.mlir import arith, gpu, ir, llvm
 from cutecc.ir.types import CoordTensor, MemRef, Pointer, TileValue, view
-from cutecc.ir.walking import walk
 from cutecc.layout import Symbolic, show, show_tile
-from cutecc.passes.base import ModulePass
-from cutecc.passes.debug_counter import limited
+from cutecc.passes.leaf_conversion import Converted, LeafConversion, converts_leaves
 from cutecc.passes.lowering.values.host import is_on_device
 from cutecc.passes.lowering.values.integers import converted
 from cutecc.passes.lowering.values.leaves import Leaves, carried_by, numbers
@@ -24,31 +23,22 @@ from cutecc.passes.registry import register
 
 @register
 @dataclass(frozen=True)
-class LowerPrinting(ModulePass):
+class LowerPrinting(LeafConversion):
     """Write `cute.print` as a call of `printf` whose format spells layouts and tuples out.
 
     Each `{}` becomes the conversion of its value; a value of CuTe's becomes its text, with a conversion for every `?`.
     """
 
     name: ClassVar[str] = "lower-printing"
-    lowers: ClassVar[tuple[str, ...]] = ("cute.print",)
 
-    def run(self, module: ir.Module) -> None:
-        leaves = Leaves()
-        formats = _HostFormats(module)
-        for operation in limited(walk(module, *self.lowers)):
-            with ir.InsertionPoint(operation), operation.location:
-                format, values = _formatted(operation, leaves)
-                if is_on_device(operation):
-                    print_on_device(format, values)
-                else:
-                    formats.print(format, values)
-            editing.erase(operation)
-
-
-def print_on_device(format: str, values: list[ir.Value]) -> None:
-    """`printf` in a kernel."""
-    ir.Operation.create("gpu.printf", operands=values, attributes={"format": ir.StringAttr.get(format)})
+    @converts_leaves("cute.print")
+    def print(self, operation: ir.Operation, leaves: Leaves) -> Converted:
+        format, values = _formatted(operation, leaves)
+        if is_on_device(operation):
+            gpu.printf(format, *values)
+        else:
+            _print_on_host(_body_around(operation), format, values)
+        return []
 
 
 def _formatted(operation: ir.Operation, leaves: Leaves) -> tuple[str, list[ir.Value]]:
@@ -148,8 +138,8 @@ def _spelled(value: Any, source: Any = None) -> str:
 
 
 def _formatted_pointer(pointer: Pointer, value: ir.Value) -> tuple[str, list[ir.Value]]:
-    widened = "arith.extui" if isinstance(value.type, ir.IntegerType) else "llvm.ptrtoint"
-    address = ir.Operation.create(widened, [ir.IntegerType.get_signless(64)], [value]).result
+    wide = ir.IntegerType.get_signless(64)
+    address = arith.extui(wide, value) if isinstance(value.type, ir.IntegerType) else llvm.ptrtoint(wide, value)
     alignment = f", align<{pointer.alignment}>" if pointer.alignment else ""
     return f"raw_ptr(0x%016llx: {pointer.element}, {pointer.space}{alignment})", [address]
 
@@ -170,60 +160,32 @@ def _formatted_number(value: ir.Value, *, is_signed: bool) -> tuple[str, list[ir
     return "%f", [value]
 
 
-class _HostFormats:
-    """The format strings of the host function, constants of the module."""
-
-    def __init__(self, module: ir.Module) -> None:
-        self._module = module
-        self._count = 0
-
-    def print(self, format: str, values: list[ir.Value]) -> None:
-        """`printf` in a host function."""
-        integer, byte = ir.IntegerType.get_signless(32), ir.IntegerType.get_signless(8)
-        pointer = llvm_types.pointer()
-        data = format.encode() + b"\0"
-        array = ir.Type.parse(f"!llvm.array<{len(data)} x i8>")
-        name = self._declare(format, array)
-        attributes: dict[str, Any] = {"global_name": ir.FlatSymbolRefAttr.get(name)}
-        address = ir.Operation.create("llvm.mlir.addressof", [pointer], attributes=attributes).result
-        first = element_pointer(address, byte, [], [0])
-        function = ir.Type.parse("!llvm.func<i32 (ptr, ...)>")
-        call: dict[str, Any] = {
-            "callee": ir.FlatSymbolRefAttr.get("printf"),
-            "var_callee_type": ir.TypeAttr.get(function),
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1 + len(values), 0]),
-            "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
-        }
-        ir.Operation.create("llvm.call", [integer], [first, *self._promoted(values)], attributes=call)
-
-    def _promoted(self, values: list[ir.Value]) -> list[ir.Value]:
-        """As C passes them on: floating point as `double`."""
-        double = ir.F64Type.get()
-        return [
-            converted("arith.extf", value, double)
-            if isinstance(value.type, ir.FloatType) and value.type.width < 64
-            else value
-            for value in values
-        ]
-
-    def _declare(self, format: str, array: ir.Type) -> str:
-        name = f"printfFormat_{self._count}"
-        body = self._module.body
-        with ir.InsertionPoint.at_block_begin(body), ir.Location.unknown():
-            if not self._count:
-                # Parsed without one, it would be at a line of this text.
-                text = "llvm.func @printf(!llvm.ptr, ...) -> i32 loc(unknown)"
-                if not any(_symbol(operation) == "printf" for operation in body.operations):
-                    ir.InsertionPoint.at_block_begin(body).insert(ir.Operation.parse(text))
-            quoted = str(ir.StringAttr.get(format + "\0"))
-            text = (
-                f"llvm.mlir.global internal constant @{name}({quoted}) {{addr_space = 0 : i32}} : {array} loc(unknown)"
-            )
-            ir.InsertionPoint.at_block_begin(body).insert(ir.Operation.parse(text))
-        self._count += 1
-        return name
+def _body_around(operation: ir.Operation) -> ir.Block:
+    """The body of the module that the host function of `operation` is in."""
+    while (parent := operation.parent) is not None:
+        operation = parent.operation
+    return operation.regions[0].blocks[0]
 
 
-def _symbol(operation: ir.OpView) -> str | None:
-    attributes = operation.operation.attributes
-    return attributes["sym_name"].value if "sym_name" in attributes else None
+def _print_on_host(module: ir.Block, format: str, values: list[ir.Value]) -> None:
+    """`printf` in a host function. The format is a constant of the module."""
+    function = ir.TypeAttr.get(ir.Type.parse("!llvm.func<i32 (ptr, ...)>"))
+    symbols = [each.attributes["sym_name"].value for each in module.operations if "sym_name" in each.attributes]
+    name = f"printfFormat_{sum(each.startswith('printfFormat_') for each in symbols)}"
+    array = ir.Type.parse(f"!llvm.array<{len(format.encode()) + 1} x i8>")
+    with at_start(module), located(ir.Location.unknown()):
+        text = ir.StringAttr.get(format + "\0")
+        internal = ir.Attribute.parse("#llvm.linkage<internal>")
+        llvm.mlir_global(array, name, internal, constant=True, value=text, addr_space=0)
+        if "printf" not in symbols:
+            llvm.func("printf", function)
+    address = llvm.mlir_addressof(llvm_types.pointer(), name)
+    first = element_pointer(address, ir.IntegerType.get_signless(8), [], [0])
+    result = ir.IntegerType.get_signless(32)
+    llvm.call(result, [first, *map(_promoted, values)], [], [], callee="printf", var_callee_type=function)
+
+
+def _promoted(value: ir.Value) -> ir.Value:
+    """As C passes it on: floating point as `double`."""
+    is_narrow = isinstance(value.type, ir.FloatType) and value.type.width < 64
+    return converted("arith.extf", value, ir.F64Type.get()) if is_narrow else value

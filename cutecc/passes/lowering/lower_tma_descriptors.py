@@ -7,15 +7,15 @@ from typing import Any, ClassVar
 
 from cutecc.errors import Error
 from cutecc.ir import editing, llvm_types
-from cutecc.ir.mlir import ir
+from cutecc.ir.building import at_start, before, located
+from cutecc.ir.mlir import ir, nvvm
 from cutecc.ir.types import CopyAtom, view
 from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
-from cutecc.passes.debug_counter import limited
+from cutecc.passes.leaf_conversion import Converted, convert_leaves, converts_leaves, leaf_patterns, names_of
 from cutecc.passes.lowering.lower_cute_types import stored
 from cutecc.passes.lowering.values.descriptor_assertions import assert_copyable
 from cutecc.passes.lowering.values.descriptors import DESCRIPTOR, WORDS, descriptor, modes, replace_tensor, steps
-from cutecc.passes.lowering.values.failing import building_before
 from cutecc.passes.lowering.values.host import device_functions
 from cutecc.passes.lowering.values.integers import constant, poison
 from cutecc.passes.lowering.values.leaves import Leaves, carried_by, dynamic, pack
@@ -26,12 +26,75 @@ from cutecc.passes.lowering.values.vector_accesses import load, store
 from cutecc.passes.registry import register
 
 _MADE = tuple(f"cute_nvgpu.atom.make_non_exec_tiled_tma_{what}" for what in ("load", "store", "reduce"))
-_EXECUTABLE = "cute_nvgpu.atom.make_exec_tma"
-_PREFETCH = "cute_nvgpu.prefetch_tma_desc"
-_COPY = "cute_nvgpu.copy_tma_desc"
-_UPDATE = "cute_nvgpu.update_tma_desc"
 _ALIGNMENT = 64
 """Bytes, of a descriptor."""
+
+
+class _Descriptors:
+    """What becomes of descriptors, those that are parameters of kernels at their `addresses`."""
+
+    def __init__(self, addresses: dict[ir.Value, ir.Value]) -> None:
+        self._addresses = addresses
+
+    @converts_leaves(*_MADE)
+    def make(self, operation: ir.Operation, leaves: Leaves) -> Converted:
+        """The descriptor, and the numbers of the tensor of coordinates that goes with it: sizes, and steps."""
+        tensor_value, shared, _ = operation.operands
+        atom = view(operation.results[0].type)
+        assert isinstance(atom, CopyAtom)
+        blocks = operation.attributes["num_multicast"].value if "num_multicast" in operation.attributes else 1
+        layout: Any = view(shared.type)
+        tensor = tensor_of(tensor_value, leaves)
+        described = modes(atom, tensor, blocks)
+        words = descriptor(atom, tensor, described, layout.layout)
+        assert_copyable(tensor, described)
+        coordinates: Any = view(operation.results[1].type)
+        sizes = [tensor.arithmetic.value(size, size.width) for size in dynamic(tensor.layout.shape)]
+        return [words, [*sizes, *steps(atom, tensor, coordinates.layout)]]
+
+    @converts_leaves("cute_nvgpu.atom.make_exec_tma")
+    def make_executable(self, operation: ir.Operation, leaves: Leaves) -> Converted:
+        """What a thread copies with: the address, and nothing else set yet."""
+        carried = carried_by(operation.results[0].type)
+        if carried is None:
+            raise Error(f"the open lowering does not know the atom {operation.results[0].type} yet")
+        unset = [constant(0, ir.IntegerType(type).width) for type in carried.types[1:]]
+        return [[self._address(operation.operands[0]), *unset]]
+
+    @converts_leaves("cute_nvgpu.prefetch_tma_desc")
+    def prefetch(self, operation: ir.Operation, leaves: Leaves) -> Converted:
+        nvvm.prefetch(self._address(operation.operands[0]), tensormap=True)
+        return []
+
+    @converts_leaves("cute_nvgpu.copy_tma_desc")
+    def copy(self, operation: ir.Operation, leaves: Leaves) -> Converted:
+        """Copy the words of a descriptor into memory that the kernel may change."""
+        atom, to = operation.operands
+        source, (destination,) = self._address(atom), leaves.of(to)
+        word = ir.IntegerType.get_signless(64)
+        pair = ir.VectorType.get([2], word)
+        for index in range(0, WORDS, 2):
+            words = load(pair, element_pointer(source, word, [], [index]), 16)
+            store(words, element_pointer(destination, word, [], [index]), 16)
+        return []
+
+    @converts_leaves("cute_nvgpu.update_tma_desc")
+    def update(self, operation: ir.Operation, leaves: Leaves) -> Converted:
+        """Have a descriptor in memory describe another tensor of the same kind."""
+        atom_value, tensor_value, to = operation.operands
+        atom = view(atom_value.type)
+        assert isinstance(atom, CopyAtom)
+        tensor = tensor_of(tensor_value, leaves)
+        found = modes(atom, tensor, 1)
+        with one_thread():
+            replace_tensor(leaves.of(to)[0], tensor, found)
+            assert_copyable(tensor, found)
+        return []
+
+    def _address(self, atom: ir.Value) -> ir.Value:
+        if atom not in self._addresses:
+            raise Error("its descriptor is no parameter of the kernel, and so has no address")
+        return self._addresses[atom]
 
 
 @register
@@ -45,48 +108,16 @@ class LowerTmaDescriptors(ModulePass):
     """
 
     name: ClassVar[str] = "lower-tma-descriptors"
-    lowers: ClassVar[tuple[str, ...]] = (*_MADE, _EXECUTABLE, _PREFETCH, _COPY, _UPDATE)
+    lowers: ClassVar[tuple[str, ...]] = names_of(leaf_patterns(_Descriptors))
 
     def run(self, module: ir.Module) -> None:
-        leaves = Leaves()
         addresses = _by_address(module)
-        for operation in limited(walk(module, *self.lowers)):
-            with building_before(operation):
-                match operation.name:
-                    case "cute_nvgpu.atom.make_exec_tma":
-                        found = [_executable(operation, addresses)]
-                    case "cute_nvgpu.prefetch_tma_desc":
-                        _prefetch(operation, addresses)
-                        found = []
-                    case "cute_nvgpu.copy_tma_desc":
-                        _copy(operation, addresses, leaves)
-                        found = []
-                    case "cute_nvgpu.update_tma_desc":
-                        _update(operation, leaves)
-                        found = []
-                    case _:
-                        found = _made(operation, leaves)
-            leaves.replace(operation, found)
+        convert_leaves(module, leaf_patterns(_Descriptors(addresses)))
         for seen in addresses:
             _forget(seen)
+        leaves = Leaves()
         for launch in walk(module, "cuda.launch_ex"):
             _pass_words(launch, leaves)
-
-
-def _made(operation: ir.Operation, leaves: Leaves) -> list[list[ir.Value]]:
-    """The descriptor, and the numbers of the tensor of coordinates that goes with it: sizes, and steps."""
-    tensor_value, shared, _ = operation.operands
-    atom = view(operation.results[0].type)
-    assert isinstance(atom, CopyAtom)
-    blocks = operation.attributes["num_multicast"].value if "num_multicast" in operation.attributes else 1
-    layout: Any = view(shared.type)
-    tensor = tensor_of(tensor_value, leaves)
-    described = modes(atom, tensor, blocks)
-    words = descriptor(atom, tensor, described, layout.layout)
-    assert_copyable(tensor, described)
-    coordinates: Any = view(operation.results[1].type)
-    sizes = [tensor.arithmetic.value(size, size.width) for size in dynamic(tensor.layout.shape)]
-    return [[words], [*sizes, *steps(atom, tensor, coordinates.layout)]]
 
 
 def _by_address(module: ir.Module) -> dict[ir.Value, ir.Value]:
@@ -108,7 +139,7 @@ def _parameters_by_address(kernel: ir.Operation) -> dict[ir.Value, ir.Value]:
             continue
         old = argument.type
         argument.set_type(llvm_types.pointer())
-        with ir.InsertionPoint.at_block_begin(block), argument.location:
+        with at_start(block), located(argument):
             # What its users see until all of them know the address.
             seen = pack(old, [poison(type) for type in carried.types])
         argument.replace_all_uses_except(seen, seen.owner.operation)
@@ -131,56 +162,12 @@ def _pass_words(launch: ir.Operation, leaves: Leaves) -> None:
     for index, operand in enumerate(launch.operands):
         carried = carried_by(operand.type)
         if carried is not None and [str(type) for type in carried.types] == [DESCRIPTOR]:
-            with ir.InsertionPoint(launch), launch.location:
+            with before(launch):
                 launch.operands[index] = stored(carried, leaves.of(operand))
 
 
 def _named(attributes: Any) -> dict[str, Any]:
     return {each.name: each.attr for each in attributes}
-
-
-def _address(atom: ir.Value, addresses: dict[ir.Value, ir.Value]) -> ir.Value:
-    if atom not in addresses:
-        raise Error("its descriptor is no parameter of the kernel, and so has no address")
-    return addresses[atom]
-
-
-def _executable(operation: ir.Operation, addresses: dict[ir.Value, ir.Value]) -> list[ir.Value]:
-    """What a thread copies with: the address, and nothing else set yet."""
-    carried = carried_by(operation.results[0].type)
-    if carried is None:
-        raise Error(f"the open lowering does not know the atom {operation.results[0].type} yet")
-    unset = [constant(0, ir.IntegerType(type).width) for type in carried.types[1:]]
-    return [_address(operation.operands[0], addresses), *unset]
-
-
-def _prefetch(operation: ir.Operation, addresses: dict[ir.Value, ir.Value]) -> None:
-    attributes: dict[str, Any] = {"tensormap": ir.UnitAttr.get()}
-    address = _address(operation.operands[0], addresses)
-    ir.Operation.create("nvvm.prefetch", [], [address], attributes=attributes)
-
-
-def _copy(operation: ir.Operation, addresses: dict[ir.Value, ir.Value], leaves: Leaves) -> None:
-    """Copy the words of a descriptor into memory that the kernel may change."""
-    atom, to = operation.operands
-    source, (destination,) = _address(atom, addresses), leaves.of(to)
-    word = ir.IntegerType.get_signless(64)
-    pair = ir.VectorType.get([2], word)
-    for index in range(0, WORDS, 2):
-        words = load(pair, element_pointer(source, word, [], [index]), 16)
-        store(words, element_pointer(destination, word, [], [index]), 16)
-
-
-def _update(operation: ir.Operation, leaves: Leaves) -> None:
-    """Have a descriptor in memory describe another tensor of the same kind."""
-    atom_value, tensor_value, to = operation.operands
-    atom = view(atom_value.type)
-    assert isinstance(atom, CopyAtom)
-    tensor = tensor_of(tensor_value, leaves)
-    found = modes(atom, tensor, 1)
-    with one_thread():
-        replace_tensor(leaves.of(to)[0], tensor, found)
-        assert_copyable(tensor, found)
 
 
 def _forget(seen: ir.Value) -> None:

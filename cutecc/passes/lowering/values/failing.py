@@ -13,6 +13,7 @@ from cutecc.passes.diagnostics import error
 @contextlib.contextmanager
 def building_before(operation: ir.Operation) -> Generator[None]:
     """Build before `operation`, with its location; an `Error` inside is a `PassError` at it."""
+    # As `before`, without a second context for each operation of a module.
     with ir.InsertionPoint(operation), operation.location:
         try:
             yield

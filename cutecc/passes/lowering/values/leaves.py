@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from cutecc.ir import editing, llvm_types
-from cutecc.ir.mlir import ir
+from cutecc.ir.building import after, at_start, before, located
+from cutecc.ir.mlir import cute, ir
 from cutecc.ir.pass_context import memo
 from cutecc.ir.types import (
     AddressSpace,
@@ -102,6 +103,12 @@ def carried_by(type: ir.Type) -> Carried | None:
     if key not in known:
         known[key] = _carried_by(type)
     return known[key]
+
+
+def type_of_leaf(value: ir.Value) -> ir.Type:
+    """The type of the first leaf of `value`; of a value whose type is not CuTe's, its own."""
+    carried = carried_by(value.type)
+    return carried.types[0] if carried else value.type
 
 
 def is_lowered(type: ir.Type) -> bool:
@@ -297,7 +304,7 @@ class Leaves:
                 else:
                     others = True
             if others:
-                with ir.InsertionPoint(operation), operation.location:
+                with before(operation):
                     packed = pack(result.type, each)
                 self._taken[packed] = list(each)
                 result.replace_all_uses_with(packed)
@@ -307,7 +314,7 @@ class Leaves:
 def pack(type: ir.Type, leaves: Sequence[ir.Value]) -> ir.Value:
     """The value of a CuTe type that has `leaves`."""
     if not leaves:
-        return ir.Operation.create("cute.static", [type]).result
+        return cute.static(type)
     return ir.Operation.create(CAST, [type], list(leaves)).result
 
 
@@ -328,6 +335,5 @@ def definition(value: ir.Value) -> ir.Operation | None:
 
 def _taken_out(value: ir.Value, types: Sequence[ir.Type]) -> list[ir.Value]:
     owner = value.owner
-    place = ir.InsertionPoint.at_block_begin(owner) if isinstance(owner, ir.Block) else ir.InsertionPoint.after(owner)
-    with place, value.location:
+    with at_start(owner) if isinstance(owner, ir.Block) else after(owner), located(value):
         return list(ir.Operation.create(CAST, list(types), [value]).results)

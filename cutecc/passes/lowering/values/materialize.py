@@ -37,14 +37,12 @@ from cutecc.ir.types.values import (
     SwizzleValue,
     TileValue,
 )
-from cutecc.ir.walking import walk
 from cutecc.layout import ComposedLayout, Layout, Swizzle, Symbolic, parse, parse_int_tuple, show
 from cutecc.layout.basis import Basis
 from cutecc.layout.functions import View
 from cutecc.layout.integers import Integer, divides, masked, subtract
 from cutecc.layout.tuples import congruent, is_static, is_tuple, map_leaves
-from cutecc.passes.debug_counter import limited
-from cutecc.passes.lowering.values.failing import building_before
+from cutecc.passes.leaf_conversion import Converted, convert_leaves, converts_leaves
 from cutecc.passes.lowering.values.integers import Arithmetic, constant_of_type, zero
 from cutecc.passes.lowering.values.leaves import Carried, Leaves, Number, carried_by, is_lowered, numbers
 from cutecc.passes.lowering.values.pointers import advance
@@ -96,12 +94,13 @@ class Materialization:
         self._semantics = semantics
         self._repacking = repacking
         """Operations whose result carries what the operands do."""
-        self._leaves = Leaves()
         self._kinds: dict[Any, _Kind] = {}
 
     def run(self, module: ir.Module, wanted: Callable[[ir.Operation], bool] = lambda _: True) -> None:
         """Materialize those operations whose types are `wanted`. Raises `PassError` where it cannot be done."""
-        for operation in limited(walk(module, *self._semantics, *self._repacking)):
+
+        @converts_leaves(*self._semantics, *self._repacking)
+        def materialize(operation: ir.Operation, leaves: Leaves) -> Converted | None:
             operands = list(operation.operands)
             attributes = [(name, str(operation.attributes[name])) for name in operation.attributes]
             # The hash of a type is its address: no two have the same.
@@ -110,54 +109,56 @@ class Materialization:
             kind = self._kinds.get(key)
             if kind is None:
                 kind = self._kinds[key] = _kind(operation, operands, wanted)
-            if kind.wanted:
-                with building_before(operation):
-                    self._materialize(operation, operands, kind)
+            return self._materialized(operation, operands, kind, leaves) if kind.wanted else None
 
-    def _materialize(self, operation: ir.Operation, operands: Sequence[ir.Value], kind: _Kind) -> None:
+        convert_leaves(module, [materialize])
+
+    def _materialized(
+        self, operation: ir.Operation, operands: Sequence[ir.Value], kind: _Kind, leaves: Leaves
+    ) -> Converted:
         if all(carried is not None and not carried.types for carried in kind.results):
             # The type says it all.
-            self._leaves.replace(operation, [[] for _ in kind.results])
-            return
+            return [[] for _ in kind.results]
         if operation.name in self._repacking:
-            self._leaves.replace(operation, [self._repacked(operation, operands, kind)])
-            return
+            return [_repacked(operation, operands, kind, leaves)]
         if kind.materialized is None:
             kind.materialized = evaluate(operation, self._semantics[operation.name])
         variables: dict[str, ir.Value] = {}
         for operand, names in zip(operands, kind.variables, strict=True):
             if names:
-                variables.update(zip(names, self._leaves.of(operand), strict=True))
+                variables.update(zip(names, leaves.of(operand), strict=True))
         arithmetic = Arithmetic(variables)
         found: list[list[ir.Value]] = []
         for wanted, widths, element in zip(kind.materialized.numbers, kind.widths, kind.elements, strict=True):
-            leaves: list[ir.Value] = []
+            carried: list[ir.Value] = []
             if element is not None:
                 assert kind.moved is not None
-                pointer = self._leaves.of(operands[kind.moved])[0]
-                leaves.append(advance(pointer, element, arithmetic, kind.materialized.offset))
-            leaves += [arithmetic.value(number, width) for number, width in zip(wanted, widths, strict=True)]
-            found.append(leaves)
-        self._leaves.replace(operation, found)
+                pointer = leaves.of(operands[kind.moved])[0]
+                carried.append(advance(pointer, element, arithmetic, kind.materialized.offset))
+            carried += [arithmetic.value(number, width) for number, width in zip(wanted, widths, strict=True)]
+            found.append(carried)
+        return found
 
-    def _repacked(self, operation: ir.Operation, operands: Sequence[ir.Value], kind: _Kind) -> list[ir.Value]:
-        """The leaves of the result of an operation that only puts those of its operands together."""
-        leaves = [leaf for each in operands for leaf in self._leaves.of(each)]
-        (carried,) = kind.results
-        if carried is not None and operation.name in _MAKING_TUPLES and len(leaves) != len(carried.types):
-            leaves = [self._number(each, type) for each, type in zip(operands, carried.types, strict=True)]
-        if operation.name == "cute.make_atom" and carried is not None and not leaves:
-            # Nobody has set its state yet.
-            leaves = [zero(type) for type in carried.types]
-        return leaves
 
-    def _number(self, operand: ir.Value, type: ir.Type) -> ir.Value:
-        """The number that an operand is, or that its type says, of the type of the leaf that it becomes."""
-        if leaves := self._leaves.of(operand):
-            return leaves[0]
-        (known,) = numbers(plain(view(operand.type)))
-        assert isinstance(known, int)
-        return constant_of_type(known, type)
+def _repacked(operation: ir.Operation, operands: Sequence[ir.Value], kind: _Kind, leaves: Leaves) -> list[ir.Value]:
+    """The leaves of the result of an operation that only puts those of its operands together."""
+    found = [leaf for each in operands for leaf in leaves.of(each)]
+    (carried,) = kind.results
+    if carried is not None and operation.name in _MAKING_TUPLES and len(found) != len(carried.types):
+        found = [_number(each, type, leaves) for each, type in zip(operands, carried.types, strict=True)]
+    if operation.name == "cute.make_atom" and carried is not None and not found:
+        # Nobody has set its state yet.
+        found = [zero(type) for type in carried.types]
+    return found
+
+
+def _number(operand: ir.Value, type: ir.Type, leaves: Leaves) -> ir.Value:
+    """The number that an operand is, or that its type says, of the type of the leaf that it becomes."""
+    if found := leaves.of(operand):
+        return found[0]
+    (known,) = numbers(plain(view(operand.type)))
+    assert isinstance(known, int)
+    return constant_of_type(known, type)
 
 
 def _kind(operation: ir.Operation, operands: Sequence[ir.Value], wanted: Callable[[ir.Operation], bool]) -> _Kind:

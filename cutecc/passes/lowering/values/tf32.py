@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cutecc.ir import editing
-from cutecc.ir.mlir import ir
+from cutecc.ir.building import before
+from cutecc.ir.mlir import arith, ir
 from cutecc.ir.walking import walk
 
 _CAST = "builtin.unrealized_conversion_cast"
@@ -34,9 +35,9 @@ def take_tf32_as_f32(module: ir.Module) -> None:
             inputs, results = ([_as_f32(each) for each in part] for part in (type.inputs, type.results))
             operation.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, results))
     for cast in casts:
-        with ir.InsertionPoint(cast), cast.location:
-            bits = ir.Operation.create("arith.bitcast", [cast.results[0].type], list(cast.operands))
-        editing.replace(cast, list(bits.results))
+        with before(cast):
+            bits = arith.bitcast(cast.results[0].type, cast.operands[0])
+        editing.replace(cast, bits)
 
 
 def _made(operation: ir.Operation) -> Iterator[ir.Value]:
