@@ -28,10 +28,18 @@ def before(operation: ir.Operation | ir.OpView, *others: ir.Operation | ir.OpVie
 
 
 @contextlib.contextmanager
-def after(operation: ir.Operation | ir.OpView, *others: ir.Operation | ir.OpView | ir.Value) -> Generator[None]:
-    """Build after `operation`, one operation behind the other; location as `before`."""
-    _check_inside(operation)
-    with ir.InsertionPoint.after(operation), located(operation, *others):
+def after(place: ir.Operation | ir.OpView | ir.Value, *others: ir.Operation | ir.OpView | ir.Value) -> Generator[None]:
+    """Build after an operation, or right behind a value, one operation behind the other; location as `before`.
+
+    Right behind an argument of a block is at the block's start.
+    """
+    owner = place.owner if isinstance(place, ir.Value) else place
+    if isinstance(owner, ir.Block):
+        point = ir.InsertionPoint.at_block_begin(owner)
+    else:
+        _check_inside(owner)
+        point = ir.InsertionPoint.after(owner)
+    with point, located(place, *others):
         yield
 
 

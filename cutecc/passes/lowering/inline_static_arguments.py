@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from cutecc.ir import editing
+from cutecc.ir.building import at_start, before, located
 from cutecc.ir.mlir import ir
 from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
@@ -41,7 +42,7 @@ def _inline(kernel: ir.Operation) -> list[bool]:
     block = kernel.regions[0].blocks[0]
     carried = [carried_by(argument.type) for argument in block.arguments]
     keeps = [each is None or bool(each.types) for each in carried]
-    with ir.InsertionPoint.at_block_begin(block), kernel.location:
+    with at_start(block), located(kernel):
         for argument, stays in zip(block.arguments, keeps, strict=True):
             if not stays:
                 argument.replace_all_uses_with(pack(argument.type, []))
@@ -61,6 +62,6 @@ def _drop(launch: ir.Operation, keeps: list[bool]) -> None:
     configuration, *arguments = launch.operands
     operands = [configuration, *(each for each, stays in zip(arguments, keeps, strict=True) if stays)]
     attributes: dict[str, Any] = {name: launch.attributes[name] for name in launch.attributes}
-    with ir.InsertionPoint(launch), launch.location:
+    with before(launch):
         new = ir.Operation.create(launch.name, [each.type for each in launch.results], operands, attributes=attributes)
     editing.replace(launch, list(new.results))

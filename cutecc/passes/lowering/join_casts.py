@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from cutecc.ir import editing
 from cutecc.ir.mlir import ir
-from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
-from cutecc.passes.debug_counter import limited
 from cutecc.passes.lowering.lower_cute_types import leaf_at, stored
-from cutecc.passes.lowering.values.leaves import CAST, Carried, carried_by
+from cutecc.passes.lowering.values.leaves import CAST, carried_by, definition
 from cutecc.passes.registry import register
+from cutecc.passes.rewriting import Rewriter, rewrite, rewrites
 
 
 @register
@@ -28,30 +26,29 @@ class JoinCasts(ModulePass):
     name: ClassVar[str] = "join-casts"
 
     def run(self, module: ir.Module) -> None:
-        for cast in limited(walk(module, CAST)):
-            if len(cast.results) == 1 and (carried := carried_by(cast.results[0].type)):
-                _join(cast, carried)
+        rewrite(module, [_join, _erase_unused])
 
 
-def _join(cast: ir.Operation, carried: Carried) -> None:
-    """Give the casts of `cast`'s value what it is made of, as they want it."""
+@rewrites(CAST)
+def _join(user: ir.Operation, rewriter: Rewriter) -> None:
+    """Give a cast what the value is made of that it casts, as it wants it."""
+    cast = definition(user.operands[0]) if len(user.operands) == 1 else None
+    carried = carried_by(user.operands[0].type) if cast is not None and cast.name == CAST else None
+    if cast is None or carried is None or len(cast.results) != 1:
+        return
     given = list(cast.operands)
-    given_types = tuple(value.type for value in given)
-    for use in list(cast.results[0].uses):
-        user = use.owner.operation
-        if user.name != CAST:
-            continue
-        wanted = tuple(result.type for result in user.results)
-        with ir.InsertionPoint(user), user.location:
-            if wanted == given_types:
-                values = given
-            elif given_types == (carried.storage,) and wanted == carried.types:
-                pairs = zip(carried.paths, carried.types, strict=True)
-                values = [leaf_at(given[0], path, type) for path, type in pairs]
-            elif given_types == carried.types and wanted == (carried.storage,):
-                values = [stored(carried, given)]
-            else:
-                continue
-        editing.replace(user, values)
-    if not any(True for _ in cast.results[0].uses):
-        editing.erase(cast)
+    given_types, wanted = (tuple(value.type for value in values) for values in (given, user.results))
+    if wanted == given_types:
+        rewriter.replace(user, given)
+    elif given_types == (carried.storage,) and wanted == carried.types:
+        rewriter.replace(
+            user, [leaf_at(given[0], path, type) for path, type in zip(carried.paths, wanted, strict=True)]
+        )
+    elif given_types == carried.types and wanted == (carried.storage,):
+        rewriter.replace(user, stored(carried, given))
+
+
+@rewrites(CAST)
+def _erase_unused(cast: ir.Operation, rewriter: Rewriter) -> None:
+    if len(cast.results) == 1 and carried_by(cast.result.type) and not any(True for _ in cast.result.uses):
+        rewriter.erase(cast)

@@ -5,17 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from cutecc.ir import editing
 from cutecc.ir.mlir import ir
-from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
-from cutecc.passes.debug_counter import limited
 from cutecc.passes.diagnostics import error
 from cutecc.passes.lowering.atoms.conversions import POWERS, Rounding, conversion_row, is_narrow, roundings
 from cutecc.passes.lowering.values.integers import converted
 from cutecc.passes.lowering.values.leaves import CAST
 from cutecc.passes.lowering.values.vector_accesses import bitcast, elements_of, vector_of
 from cutecc.passes.registry import register
+from cutecc.passes.rewriting import Rewriter, rewrite, rewrites
 from cutecc.target import Target
 
 _FLOATS = {"f16": 16, "bf16": 16, "f32": 32, "f64": 64}
@@ -49,24 +47,23 @@ class LowerConversions(ModulePass):
     """The target whose instructions there are."""
 
     def run(self, module: ir.Module) -> None:
-        target = Target.parse(self.chip)
-        for cast in limited(walk(module, CAST)):
-            _keep_bits(cast)
-        for operation in limited(walk(module, *self.lowers)):
-            source, result = (_element(value.type) for value in (operation.operands[0], operation.results[0]))
-            if _is_ours(source) or _is_ours(result):
-                with ir.InsertionPoint(operation), operation.location:
-                    _lower(operation, target)
+        rewrite(module, [_keep_bits, self.lower], once=True)
+
+    @rewrites(*lowers)
+    def lower(self, operation: ir.Operation, rewriter: Rewriter) -> None:
+        elements = [_element(value.type) for value in (operation.operands[0], operation.results[0])]
+        if any(map(_is_ours, elements)):
+            rewriter.replace(operation, _lowered(operation, Target.parse(self.chip)))
 
 
-def _keep_bits(cast: ir.Operation) -> None:
+@rewrites(CAST)
+def _keep_bits(cast: ir.Operation, rewriter: Rewriter) -> None:
     """Make a cast between `f32` and `i32` an operation that keeps the bits; leave others."""
     if len(cast.operands) != 1 or len(cast.results) != 1:
         return
     types = [cast.operands[0].type, cast.results[0].type]
     if {str(_element(type)) for type in types} == {"f32", "i32"} and all(map(_is_number, types)):
-        with ir.InsertionPoint(cast), cast.location:
-            editing.replace(cast, bitcast(cast.operands[0], types[1]))
+        rewriter.replace(cast, bitcast(cast.operands[0], types[1]))
 
 
 def _is_number(type: ir.Type) -> bool:
@@ -82,7 +79,7 @@ def _is_ours(element: ir.Type) -> bool:
     return isinstance(element, ir.FloatType) and str(element) not in _FLOATS and str(element) != "tf32"
 
 
-def _lower(operation: ir.Operation, target: Target) -> None:
+def _lowered(operation: ir.Operation, target: Target) -> ir.Value:
     value, result = operation.operands[0], operation.results[0]
     for element in (_element(value.type), _element(result.type)):
         if _is_ours(element) and not is_narrow(str(element)):
@@ -92,9 +89,7 @@ def _lower(operation: ir.Operation, target: Target) -> None:
         raise error(operation, f"{operation.name} of {value.type}: vectors have one dimension here")
     vector = value if is_vector else vector_of([value])
     found = _converted(operation, vector, _element(result.type), target)
-    if not is_vector:
-        (found,) = elements_of(found)
-    editing.replace(operation, found)
+    return found if is_vector else elements_of(found)[0]
 
 
 def _converted(operation: ir.Operation, vector: ir.Value, result: ir.Type, target: Target) -> ir.Value:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from cutecc.errors import PassError
 from cutecc.ir import editing
-from cutecc.ir.mlir import ir
+from cutecc.ir.building import after, before
+from cutecc.ir.mlir import ir, llvm
 from cutecc.ir.names import matcher
 from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
@@ -65,7 +66,7 @@ def _convert_operands(operation: ir.Operation, leaves: Leaves) -> None:
             known = leaves.of(operand)
             whole = _taken_from(known, carried)
             if whole is None:
-                with ir.InsertionPoint(operation), operation.location:
+                with before(operation):
                     whole = stored(carried, known)
             operation.operands[index] = whole
 
@@ -91,18 +92,17 @@ def stored(carried: Carried, leaves: Sequence[ir.Value]) -> ir.Value:
         return leaves[0]
     struct = poison(carried.storage)
     for path, leaf in zip(carried.paths, leaves, strict=True):
-        position: dict[str, Any] = {"position": ir.DenseI64ArrayAttr.get(path)}
-        struct = ir.Operation.create("llvm.insertvalue", [carried.storage], [struct, leaf], attributes=position).result
+        struct = llvm.insertvalue(struct, leaf, path)
     return struct
 
 
 def _convert_results(operation: ir.Operation) -> None:
     for result in operation.results:
-        _convert_value(result, ir.InsertionPoint.after(operation))
+        _convert_value(result)
     for region in operation.regions:
         for block in region.blocks:
             for argument in block.arguments:
-                _convert_value(argument, ir.InsertionPoint.at_block_begin(block))
+                _convert_value(argument)
     if "function_type" in operation.attributes:
         type = ir.FunctionType(operation.attributes["function_type"].value)
         inputs, results = ([_storage(each) for each in part] for part in (type.inputs, type.results))
@@ -114,7 +114,7 @@ def _storage(type: ir.Type) -> ir.Type:
     return carried.storage if carried else type
 
 
-def _convert_value(value: ir.Value, place: ir.InsertionPoint) -> None:
+def _convert_value(value: ir.Value) -> None:
     """Give a result or block argument its storage's type; its users get the leaves, or the value of these."""
     old = value.type
     carried = carried_by(old)
@@ -122,7 +122,7 @@ def _convert_value(value: ir.Value, place: ir.InsertionPoint) -> None:
         return
     uses = [use.owner.operation for use in value.uses]
     value.set_type(carried.storage)
-    with place, value.location:
+    with after(value):
         leaves = [leaf_at(value, path, type) for path, type in zip(carried.paths, carried.types, strict=True)]
         packed: ir.Value | None = None
         for user in uses:
@@ -140,10 +140,8 @@ def _convert_value(value: ir.Value, place: ir.InsertionPoint) -> None:
 
 
 def leaf_at(value: ir.Value, path: tuple[int, ...], type: ir.Type) -> ir.Value:
-    if not path:
-        return value
-    position: dict[str, Any] = {"position": ir.DenseI64ArrayAttr.get(path)}
-    return ir.Operation.create("llvm.extractvalue", [type], [value], attributes=position).result
+    """The leaf that is at `path` in all leaves of a value in one."""
+    return llvm.extractvalue(type, value, path) if path else value
 
 
 _PURE = (CAST, "cute.static", "cute.make_atom", "cute.make_tiled_copy", "cute.make_tiled_mma")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from cutecc.ir import editing
+from cutecc.ir.building import before
 from cutecc.ir.constants import constant_of
 from cutecc.ir.mlir import ir
 from cutecc.ir.names import matcher
@@ -83,7 +84,7 @@ def _pipeline(loop: ir.Operation, turns: int) -> None:
         # The turn that frees a stage would come after the one that waits for it.
         warning(loop, f"prefetch_stages={turns} is taken for {stages - 1}: of {stages} stages, one is in use")
         turns = stages - 1
-    with ir.InsertionPoint(loop), loop.location:
+    with before(loop):
         editing.replace(loop, _split(body, producer, consumer, turns))
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from cutecc.errors import Error
 from cutecc.ir import editing, llvm_types
-from cutecc.ir.mlir import ir
+from cutecc.ir.building import at_start, before, located
+from cutecc.ir.mlir import ir, llvm, nvvm
 from cutecc.ir.modules import body_of
 from cutecc.ir.types import AddressSpace, MemRef, Pointer, view
 from cutecc.ir.walking import walk
@@ -54,7 +55,7 @@ class PlaceSharedMemory(ModulePass):
             name = str(asked.attributes["kernel_name"])
             if name not in sizes:
                 raise error(asked, f"there is no kernel {name}")
-            with ir.InsertionPoint(asked), asked.location:
+            with before(asked):
                 size = constant(sizes[name], ir.IntegerType(asked.results[0].type).width)
             editing.replace(asked, size)
 
@@ -71,7 +72,7 @@ def _place(device: ir.Operation, kernel: ir.Operation) -> int:
             continue
         with building_before(operation):
             if operation.name == _GIVEN:
-                found = ir.Operation.create("nvvm.read.ptx.sreg.dynamic.smem.size", [type]).result
+                found = nvvm.read_ptx_sreg_dynamic_smem_size(type)
             elif operation.name in _DECLARED:
                 found = _variable(device, operation)
             else:
@@ -114,27 +115,22 @@ def _variable(device: ir.Operation, allocation: ir.Operation) -> ir.Value:
 
 def _address_of_dynamic(kernel: ir.Operation) -> ir.Value:
     """The address of dynamic shared memory, at the start of the kernel. It is the same for all threads."""
-    with ir.InsertionPoint.at_block_begin(kernel.regions[0].blocks[0]), kernel.location:
+    with at_start(kernel.regions[0].blocks[0]), located(kernel):
         return _address(_DYNAMIC)
 
 
 def _address(variable: str) -> ir.Value:
-    name: dict[str, Any] = {"global_name": ir.FlatSymbolRefAttr.get(variable)}
-    return ir.Operation.create("llvm.mlir.addressof", [llvm_types.pointer(_SHARED)], attributes=name).result
+    return llvm.mlir_addressof(llvm_types.pointer(_SHARED), variable)
 
 
 def _declare(device: ir.Operation, name: str, linkage: str, alignment: int, type: str) -> None:
     """Declare a variable in shared memory, where it is not declared already."""
     if name in _symbols(device):
         return
-    text = (
-        f"llvm.mlir.global {linkage} @{name}() "
-        f"{{addr_space = {_SHARED} : i32, alignment = {alignment} : i64, dso_local}} : {type} loc(unknown)"
-    )
-    block = device.regions[0].blocks[0]
-    with ir.InsertionPoint.at_block_begin(block), device.location:
-        declared = ir.Operation.parse(text)
-        ir.InsertionPoint.at_block_begin(block).insert(declared)
+    of = ir.Type.parse(type)
+    linked = ir.Attribute.parse(f"#llvm.linkage<{linkage}>")
+    with at_start(device.regions[0].blocks[0]), located(ir.Location.unknown()):
+        llvm.mlir_global(of, name, linked, dso_local=True, alignment=alignment, addr_space=_SHARED)
 
 
 def _symbols(device: ir.Operation) -> set[str]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from cutecc.ir import editing
-from cutecc.ir.mlir import ir
+from cutecc.ir.building import before
+from cutecc.ir.mlir import ir, vector
 from cutecc.passes.base import ModulePass
 from cutecc.passes.debug_counter import limited
 from cutecc.passes.lowering.values.host import device_functions
@@ -119,7 +120,7 @@ def _promote(array: ir.Operation, places: _Places) -> None:
             stored = access.operation.operands[0]
             written |= {offset: (stored, index) for index, offset in enumerate(access.offsets)}
         else:
-            with ir.InsertionPoint(access.operation), access.operation.location:
+            with before(access.operation):
                 value = _joined([written[offset] for offset in access.offsets], access.type)
             editing.replace(access.operation, value)
     for store in stores:
@@ -177,11 +178,7 @@ def _joined(elements: Sequence[tuple[ir.Value, int]], type: ir.Type) -> ir.Value
 
 
 def _element(value: ir.Value, index: int) -> ir.Value:
-    if not isinstance(value.type, ir.VectorType):
-        return value
-    position: dict[str, Any] = {"static_position": ir.DenseI64ArrayAttr.get([index])}
-    element = ir.VectorType(value.type).element_type
-    return ir.Operation.create("vector.extract", [element], [value], attributes=position).result
+    return vector.extract(value, [], [index]) if isinstance(value.type, ir.VectorType) else value
 
 
 def _erase_steps(array: ir.Operation) -> None:

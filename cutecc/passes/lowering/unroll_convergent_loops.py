@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from cutecc.ir import editing
-from cutecc.ir.mlir import ir
+from cutecc.ir.building import before
+from cutecc.ir.mlir import arith, ir
 from cutecc.ir.names import matcher
 from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
@@ -44,7 +45,7 @@ class UnrollConvergentLoops(ModulePass):
             for loop in limited(walk(function, "scf.for", inside_out=True)):
                 count = turns_in_one(loop)
                 if count > 1 and _converges(loop) and count * sum(1 for _ in walk(loop)) <= MOST_UNROLLED:
-                    with ir.InsertionPoint(loop), loop.location:
+                    with before(loop):
                         editing.replace(loop, _unrolled(loop, count))
 
 
@@ -96,5 +97,4 @@ def _middle(begin: ir.Value, end: ir.Value, step: ir.Value, count: int) -> ir.Va
         compare(Predicate.LESS, begin, end),
         compare(Predicate.NOT_EQUAL, rest, number(0)),
     )
-    operands = [has_rest, computed("arith.addi", begin, whole), end]
-    return ir.Operation.create("arith.select", [begin.type], operands).result
+    return arith.select(has_rest, computed("arith.addi", begin, whole), end)

@@ -8,17 +8,15 @@ from functools import reduce
 from typing import ClassVar
 
 from cutecc.errors import UsageError
-from cutecc.ir.building import before
-from cutecc.ir.editing import erase
+from cutecc.ir.building import at_end
 from cutecc.ir.mlir import arith, cute, ir, scf
 from cutecc.ir.types import AddressSpace, CoordValue, CopyAtom, LayoutValue, MemRef, Scalar, TiledCopy, to_type, view
-from cutecc.ir.walking import walk
 from cutecc.layout import Layout
 from cutecc.passes.base import ModulePass
-from cutecc.passes.debug_counter import limited
 from cutecc.passes.diagnostics import remark
 from cutecc.passes.lowering.values.loops import unrolled_loop
 from cutecc.passes.registry import register
+from cutecc.passes.rewriting import Rewriter, rewrite, rewrites
 from cutecc.passes.transforms.vectors import in_vectors
 
 _WIDTHS = (16, 32, 64, 128)
@@ -47,21 +45,23 @@ class VectorizePredicatedCopies(ModulePass):
             raise UsageError(f"bits is {', '.join(map(str, _WIDTHS[:-1]))} or {_WIDTHS[-1]}, not {self.bits}")
 
     def run(self, module: ir.Module) -> None:
-        for copy in limited(walk(module, "cute.copy")):
-            if len(copy.operands) != 4:
-                continue
-            found = vectors_of(copy, self.bits)
-            if isinstance(found, str):
-                remark(copy, f"not vectorised: {found}")
-                continue
-            remark(
-                copy,
-                f"copies {found.length} elements at a time, {found.bits} bits, where all of their predicates hold",
-                {"bits": found.bits},
-            )
-            with before(copy):
-                _write(copy, found)
-            erase(copy)
+        rewrite(module, [self.vectorize], once=True)
+
+    @rewrites("cute.copy")
+    def vectorize(self, copy: ir.Operation, rewriter: Rewriter) -> None:
+        if len(copy.operands) != 4:
+            return
+        found = vectors_of(copy, self.bits)
+        if isinstance(found, str):
+            remark(copy, f"not vectorised: {found}")
+            return
+        remark(
+            copy,
+            f"copies {found.length} elements at a time, {found.bits} bits, where all of their predicates hold",
+            {"bits": found.bits},
+        )
+        _write(copy, found)
+        rewriter.erase(copy)
 
 
 @dataclass(frozen=True)
@@ -144,12 +144,12 @@ def _write(copy: ir.Operation, vectors: Vectors) -> None:
 def _copy_or_else(atom: ir.Value, tensors: list[ir.Value], otherwise: Callable[[], None]) -> None:
     """Build a copy without predicates where all of them hold, and `otherwise` elsewhere."""
     source, destination, predicates = tensors
-    branch = ir.Operation.create("scf.if", operands=[_all_hold(predicates)], regions=2)
+    branch = scf.if_([], _all_hold(predicates))
     inside, outside = (ir.Block.create_at_start(region) for region in branch.regions)
-    with ir.InsertionPoint(inside):
+    with at_end(inside):
         cute.copy(atom, [source], [destination])
         scf.yield_([])
-    with ir.InsertionPoint(outside):
+    with at_end(outside):
         otherwise()
         scf.yield_([])
 

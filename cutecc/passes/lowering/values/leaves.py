@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from cutecc.ir import editing, llvm_types
-from cutecc.ir.building import after, at_start, before, located
+from cutecc.ir.building import after, before
 from cutecc.ir.mlir import cute, ir
 from cutecc.ir.pass_context import memo
 from cutecc.ir.types import (
@@ -334,6 +334,5 @@ def definition(value: ir.Value) -> ir.Operation | None:
 
 
 def _taken_out(value: ir.Value, types: Sequence[ir.Type]) -> list[ir.Value]:
-    owner = value.owner
-    with at_start(owner) if isinstance(owner, ir.Block) else after(owner), located(value):
+    with after(value):
         return list(ir.Operation.create(CAST, list(types), [value]).results)
