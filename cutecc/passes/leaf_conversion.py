@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
+from cutecc.errors import Error
 from cutecc.ir.casters import plain_values
 from cutecc.ir.editing import keeping_erased
 from cutecc.ir.mlir import ir
@@ -27,9 +28,8 @@ from cutecc.ir.names import check_names, matcher
 from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
 from cutecc.passes.debug_counter import current_budget
-from cutecc.passes.diagnostics import error
-from cutecc.passes.lowering.values.failing import building_before
-from cutecc.passes.lowering.values.leaves import Leaves, carried_by
+from cutecc.passes.lowering.values.failing import error_at
+from cutecc.passes.lowering.values.leaves import Leaves
 from cutecc.passes.rewriting import Pattern
 
 Converted: TypeAlias = ir.Value | Sequence[ir.Value | Sequence[ir.Value]]
@@ -64,20 +64,30 @@ def convert_leaves(root: ir.Module | ir.Operation, patterns: Iterable[LeafPatter
     leaves, budget = Leaves(), current_budget()
     by_name: dict[str, list[LeafPattern]] = {}
     with plain_values(), keeping_erased():
-        for operation in walk(root, *(name for _, pattern in chosen for name in pattern.names)):
-            name = operation.name
+        for operation in walk(root, *names_of(pattern for _, pattern in chosen)):
+            name, place = operation.name, operation.location
             if name not in by_name:
                 by_name[name] = [pattern for matches, pattern in chosen if matches(name)]
             for pattern in by_name[name]:
                 if budget and budget.spent:
                     return
-                with building_before(operation):
-                    converted = pattern(operation, leaves)
-                if converted is not None:
-                    if budget:
-                        budget.take(name, operation.location, str(pattern))
-                    leaves.replace(operation, _checked(operation, converted, pattern))
-                    break
+                try:
+                    # As in `before`, but without a generator for each operation of a module.
+                    with ir.InsertionPoint(operation), place:
+                        converted = pattern(operation, leaves)
+                        if converted is None:
+                            continue
+                        leaves.replace_here(operation, _by_result(converted))
+                except Error as failure:
+                    raise error_at(operation, failure) from failure
+                if budget:
+                    budget.take(name, place, str(pattern))
+                break
+
+
+def _by_result(converted: Converted) -> list[Sequence[ir.Value]]:
+    results = [converted] if isinstance(converted, ir.Value) else converted
+    return [[each] if isinstance(each, ir.Value) else each for each in results]
 
 
 def leaf_patterns(holder: object) -> list[LeafPattern]:
@@ -102,17 +112,3 @@ class LeafConversion(ModulePass):
 def names_of(patterns: Iterable[LeafPattern]) -> tuple[str, ...]:
     """The operations that there are patterns for, each once."""
     return tuple(dict.fromkeys(name for pattern in patterns for name in pattern.names))
-
-
-def _checked(operation: ir.Operation, converted: Converted, pattern: LeafPattern) -> list[Sequence[ir.Value]]:
-    """The leaves of each result of `operation`; `PassError` when they are not what it carries."""
-    given = [converted] if isinstance(converted, ir.Value) else converted
-    found = [[each] if isinstance(each, ir.Value) else each for each in given]
-    carried = [(each.types if (each := carried_by(result.type)) else (result.type,)) for result in operation.results]
-    if [tuple(leaf.type for leaf in each) for each in found] != carried:
-        gives, carries = (
-            "; ".join(f"({', '.join(map(str, types))})" for types in part) or "nothing"
-            for part in ([[leaf.type for leaf in each] for each in found], carried)
-        )
-        raise error(operation, f"{pattern} gives {gives} for {operation.name}, whose results carry {carries}")
-    return found

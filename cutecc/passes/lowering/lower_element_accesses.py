@@ -9,7 +9,7 @@ from cutecc.ir.mlir import ir
 from cutecc.ir.types import CoordTensor, Pointer, view
 from cutecc.ir.walking import walk
 from cutecc.layout.functions import FUNCTIONS, View
-from cutecc.passes.leaf_conversion import Converted, LeafConversion, converts_leaves
+from cutecc.passes.leaf_conversion import Converted, LeafConversion, convert_leaves, converts_leaves, leaf_patterns
 from cutecc.passes.lowering.values.integers import poison
 from cutecc.passes.lowering.values.leaves import Leaves, carried_by
 from cutecc.passes.lowering.values.loops import given_if, only_if
@@ -41,10 +41,10 @@ class LowerElementAccesses(LeafConversion):
     name: ClassVar[str] = "lower-element-accesses"
 
     def run(self, module: ir.Module) -> None:
-        Materialization({"cute.memref.load": _coordinate}).run(module, _is_of_coordinates)
         if any(map(is_of_tf32, walk(module, *self.lowers, *SOURCES))):
             take_tf32_as_f32(module)
-        super().run(module)
+        coordinates = Materialization({"cute.memref.load": _coordinate}).pattern(_is_of_coordinates)
+        convert_leaves(module, [coordinates, *leaf_patterns(self)])
 
     @converts_leaves("cute.memref.load")
     def load(self, operation: ir.Operation, leaves: Leaves) -> ir.Value:

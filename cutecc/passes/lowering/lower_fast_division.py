@@ -7,7 +7,6 @@ from typing import ClassVar
 
 from cutecc.ir.mlir import ir
 from cutecc.ir.types import FastDivisor, view
-from cutecc.ir.walking import walk
 from cutecc.passes.diagnostics import error
 from cutecc.passes.leaf_conversion import Converted, LeafConversion, converts_leaves
 from cutecc.passes.lowering.values.integers import computed, constant, converted, resize
@@ -30,29 +29,29 @@ class LowerFastDivision(LeafConversion):
 
     name: ClassVar[str] = "lower-fast-division"
 
-    def run(self, module: ir.Module) -> None:
-        for operation in walk(module, *self.lowers):
-            _check_width(operation)
-        super().run(module)
-
     @converts_leaves("cute.fast_divmod.create_divisor")
     def create_divisor(self, operation: ir.Operation, leaves: Leaves) -> Converted:
+        _check_width(operation)
         return [_prepare(leaves.of(operation.operands[0])[0])]
 
     @converts_leaves("cute.fast_divmod.make_divisor")
     def make_divisor(self, operation: ir.Operation, leaves: Leaves) -> Converted:
+        _check_width(operation)
         return [[leaf for operand in operation.operands for leaf in leaves.of(operand)]]
 
     @converts_leaves("cute.fast_divmod.get_divisor")
     def get_divisor(self, operation: ir.Operation, leaves: Leaves) -> Converted:
+        _check_width(operation)
         return leaves.of(operation.operands[0])[:1]
 
     @converts_leaves("cute.fast_divmod.get_aux")
     def get_aux(self, operation: ir.Operation, leaves: Leaves) -> Converted:
+        _check_width(operation)
         return leaves.of(operation.operands[0])[1:]
 
     @converts_leaves("cute.fast_divmod.divide", "cute.fast_divmod.compute")
     def divide(self, operation: ir.Operation, leaves: Leaves) -> Converted:
+        _check_width(operation)
         dividend, divisor = operation.operands
         both = _divide(leaves.of(dividend)[0], leaves.of(divisor))
         return both[: len(operation.results)]

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Generator
 
 from cutecc.errors import Error, PassError
+from cutecc.ir.building import before
 from cutecc.ir.mlir import ir
 from cutecc.passes.diagnostics import error
 
@@ -13,12 +14,15 @@ from cutecc.passes.diagnostics import error
 @contextlib.contextmanager
 def building_before(operation: ir.Operation) -> Generator[None]:
     """Build before `operation`, with its location; an `Error` inside is a `PassError` at it."""
-    # As `before`, without a second context for each operation of a module.
-    with ir.InsertionPoint(operation), operation.location:
+    with before(operation):
         try:
             yield
-        except PassError:
-            raise
         except Error as failure:
-            message = f"{operation.name}: {failure.message}"
-            raise error(operation, message, notes=failure.notes, hints=failure.hints) from failure
+            raise error_at(operation, failure) from failure
+
+
+def error_at(operation: ir.Operation, failure: Error) -> PassError:
+    """`failure` as one of a pass, at `operation`; one that says already where it is, itself."""
+    if isinstance(failure, PassError):
+        return failure
+    return error(operation, f"{operation.name}: {failure.message}", notes=failure.notes, hints=failure.hints)

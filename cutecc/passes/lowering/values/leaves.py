@@ -46,6 +46,7 @@ from cutecc.ir.types.atoms import CopyAtom, MmaAtom
 from cutecc.layout import ComposedLayout, Layout, Swizzle, Symbolic
 from cutecc.layout.basis import Basis, Ratio
 from cutecc.layout.tuples import is_tuple
+from cutecc.passes.diagnostics import error
 from cutecc.passes.lowering.atoms.registry import state_of
 
 CAST = "builtin.unrealized_conversion_cast"
@@ -287,10 +288,17 @@ class Leaves:
     def replace(self, operation: ir.Operation, leaves: Sequence[Sequence[ir.Value]]) -> None:
         """Have `leaves`, for each result, stand for the results of `operation`, and erase it.
 
-        A user that takes leaves out gets them; the others get a cast.
+        A user that takes leaves out gets them; the others get a cast. Raises `PassError` when these are not the leaves
+        that the results carry.
         """
-        for result, each in zip(operation.results, leaves, strict=True):
-            carried = carried_by(result.type)
+        with before(operation):
+            self.replace_here(operation, leaves)
+
+    def replace_here(self, operation: ir.Operation, leaves: Sequence[Sequence[ir.Value]]) -> None:
+        """As `replace`, where the casts are built here, right before `operation`."""
+        results = [(result, carried_by(result.type)) for result in operation.results]
+        _check(operation, [carried.types if carried else (result.type,) for result, carried in results], leaves)
+        for (result, carried), each in zip(results, leaves, strict=True):
             if carried is None:
                 result.replace_all_uses_with(each[0])
                 continue
@@ -304,11 +312,21 @@ class Leaves:
                 else:
                     others = True
             if others:
-                with before(operation):
-                    packed = pack(result.type, each)
+                packed = pack(result.type, each)
                 self._taken[packed] = list(each)
                 result.replace_all_uses_with(packed)
         editing.erase(operation)
+
+
+def _check(operation: ir.Operation, types: Sequence[Sequence[ir.Type]], leaves: Sequence[Sequence[ir.Value]]) -> None:
+    """Raise `PassError` unless `leaves` have the `types` that the results of `operation` carry."""
+    given = [tuple(leaf.type for leaf in each) for each in leaves]
+    if given != types:
+        carried, found = ("; ".join(f"({', '.join(map(str, each))})" for each in part) for part in (types, given))
+        raise error(
+            operation,
+            f"{operation.name} has results that carry {carried or 'nothing'}, replaced by {found or 'nothing'}",
+        )
 
 
 def pack(type: ir.Type, leaves: Sequence[ir.Value]) -> ir.Value:

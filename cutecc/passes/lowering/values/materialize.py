@@ -42,7 +42,7 @@ from cutecc.layout.basis import Basis
 from cutecc.layout.functions import View
 from cutecc.layout.integers import Integer, divides, masked, subtract
 from cutecc.layout.tuples import congruent, is_static, is_tuple, map_leaves
-from cutecc.passes.leaf_conversion import Converted, convert_leaves, converts_leaves
+from cutecc.passes.leaf_conversion import Converted, LeafPattern, convert_leaves, converts_leaves
 from cutecc.passes.lowering.values.integers import Arithmetic, constant_of_type, zero
 from cutecc.passes.lowering.values.leaves import Carried, Leaves, Number, carried_by, is_lowered, numbers
 from cutecc.passes.lowering.values.pointers import advance
@@ -98,6 +98,10 @@ class Materialization:
 
     def run(self, module: ir.Module, wanted: Callable[[ir.Operation], bool] = lambda _: True) -> None:
         """Materialize those operations whose types are `wanted`. Raises `PassError` where it cannot be done."""
+        convert_leaves(module, [self.pattern(wanted)])
+
+    def pattern(self, wanted: Callable[[ir.Operation], bool]) -> LeafPattern:
+        """The same as a pattern."""
 
         @converts_leaves(*self._semantics, *self._repacking)
         def materialize(operation: ir.Operation, leaves: Leaves) -> Converted | None:
@@ -111,7 +115,7 @@ class Materialization:
                 kind = self._kinds[key] = _kind(operation, operands, wanted)
             return self._materialized(operation, operands, kind, leaves) if kind.wanted else None
 
-        convert_leaves(module, [materialize])
+        return materialize
 
     def _materialized(
         self, operation: ir.Operation, operands: Sequence[ir.Value], kind: _Kind, leaves: Leaves
