@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from cutecc.ir.structs import members
     from cutecc.ir.types import CopyAtom, MmaAtom, Scalar, to_type, view
     from cutecc.layout import Layout, coalesce, composition, symbol
-    from cutecc.passes.leaf_conversion import LeafConversion, convert_leaves, converts_leaves
+    from cutecc.passes.leaf_conversion import Converted, LeafConversion, convert_leaves, converts_leaves
     from cutecc.passes.lowering.atoms.registers import as_registers, packed, store_registers, unpacked
     from cutecc.passes.lowering.atoms.registry import copies, multiplies, prefetches
     from cutecc.passes.lowering.atoms.uses import Copy, Product, in_memory
@@ -63,6 +63,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Arithmetic",
     "Carried",
+    "Converted",
     "Coordinates",
     "Copy",
     "CopyAtom",
@@ -138,7 +139,7 @@ __getattr__, __dir__ = lazy_names(
         "cutecc.layout": ("Layout", "coalesce", "composition", "symbol"),
         "cutecc.ir.inline_assembly": ("inline_assembly",),
         "cutecc.ir.structs": ("members",),
-        "cutecc.passes.leaf_conversion": ("LeafConversion", "convert_leaves", "converts_leaves"),
+        "cutecc.passes.leaf_conversion": ("Converted", "LeafConversion", "convert_leaves", "converts_leaves"),
         "cutecc.passes.lowering.atoms.registers": ("as_registers", "packed", "store_registers", "unpacked"),
         "cutecc.passes.lowering.atoms.registry": ("copies", "multiplies", "prefetches"),
         "cutecc.passes.lowering.atoms.uses": ("Copy", "Product", "in_memory"),

@@ -2,7 +2,7 @@
 
 In pipelines, `max-rewrites` is an option of every pass in Python: `unfold-layouts{max-rewrites=12}`. What is counted:
 
-- in `rewrite` and `convert`, each time that a pattern changes an operation;
+- in `rewrite`, `convert` and `convert_leaves`, each time that a pattern changes an operation;
 - in a loop over operations, `for operation in limited(walk(module, …))`, each operation that is handed out.
 """
 
