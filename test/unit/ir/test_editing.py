@@ -179,8 +179,12 @@ def test_what_is_built_goes_where_it_is_said(module: ir.Module) -> None:
         arith.constant(i32, 5)
     with at_end(block):
         arith.constant(i32, 6)
+    with after(last.result):
+        arith.constant(i32, 7)
+    with after(block.arguments[0]):
+        arith.constant(i32, 8)
     numbers = [ir.IntegerAttr(operation.attributes["value"]).value for operation in walk(module, "arith.constant")]
-    assert numbers == [5, 1, 2, 3, 4, 6]
+    assert numbers == [8, 5, 1, 2, 7, 3, 4, 6]
     assert block.operations[len(block.operations) - 1].operation.name == "func.return"
     module.operation.verify()
 
