@@ -2,38 +2,46 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import site
 import sys
 import sysconfig
 
+OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+"""Where cutecc's own files are."""
+
 
 def is_installed(path: str) -> bool:
     """Whether an absolute path is below the folders of Python's library and of installed packages."""
-    return f"{path}{os.sep}".startswith(_INSTALLED)
+    packages, library = _folders()
+    return f"{path}{os.sep}".startswith(packages + library)
 
 
 def is_library(path: str) -> bool:
     """Whether an absolute path is in Python's own library."""
-    return path.startswith(_LIBRARY) and not path.startswith(_PACKAGES)
+    packages, library = _folders()
+    return path.startswith(library) and not path.startswith(packages)
 
 
-def _folders(paths: set[str]) -> tuple[str, ...]:
-    return tuple(os.path.abspath(folder) + os.sep for folder in paths)
+@functools.cache
+def _folders() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Those of installed packages, and those of Python's library.
 
-
-OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-"""Where cutecc's own files are."""
-_PATHS = sysconfig.get_paths()
-_PACKAGES = _folders(
-    {
-        _PATHS["purelib"],
-        _PATHS["platlib"],
-        *(os.path.join(_PATHS[name], "site-packages") for name in ("stdlib", "platstdlib")),
+    Found when they are first asked for: a watched program is not to pay for what `sysconfig` reads.
+    """
+    paths = sysconfig.get_paths()
+    stdlib, platstdlib = paths["stdlib"], paths["platstdlib"]
+    packages = {
+        paths["purelib"],
+        paths["platlib"],
+        *(os.path.join(folder, "site-packages") for folder in (stdlib, platstdlib)),
         *site.getsitepackages(),
         site.getusersitepackages(),
     }
-)
-_ARCHIVE = os.path.join(os.path.dirname(_PATHS["stdlib"]), f"python{sys.version_info[0]}{sys.version_info[1]}.zip")
-_LIBRARY = _folders({_PATHS["stdlib"], _PATHS["platstdlib"], _ARCHIVE})
-_INSTALLED = _PACKAGES + _LIBRARY
+    archive = os.path.join(os.path.dirname(stdlib), f"python{sys.version_info[0]}{sys.version_info[1]}.zip")
+    return _ended(packages), _ended({stdlib, platstdlib, archive})
+
+
+def _ended(paths: set[str]) -> tuple[str, ...]:
+    return tuple(os.path.abspath(folder) + os.sep for folder in paths)

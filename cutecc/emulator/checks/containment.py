@@ -39,9 +39,6 @@ class Contained(Watch):
         self._checker: Checker | None = None
         self.steps: Sequence[Step | None] = program.steps
         """The program's, with checks around those that need it."""
-        for event in EVENTS:
-            if event != "end":
-                setattr(self, event, partial(self._tell, event))
         if not history.is_broken:
             self._call(self._begin, None)
 
@@ -50,6 +47,9 @@ class Contained(Watch):
         self.steps = instrument(self._program, checker, self._call)
         self._checker = checker
         self.listens, self.counts = checker.listens, checker.counts
+        for event in EVENTS:
+            if event != "end":
+                setattr(self, event, partial(self._tell, getattr(checker, event)))
 
     def _call(self, check: Callable[[], None], operation: Operation | None) -> None:
         """Have the checks do something, which an instruction asks for."""
@@ -76,14 +76,12 @@ class Contained(Watch):
             for finding in found:
                 machine.report(finding)
 
-    # What the checker is told.
-
-    def _tell(self, event: str, *arguments: Any) -> Any:
-        """What the checker gives back; where there is none, or it has failed, nobody's number."""
-        if self._checker is None or self._history.is_broken:
+    def _tell(self, check: Callable[..., Any], *arguments: Any) -> Any:
+        """What the checker's `check` gives back of an event; once it has failed, nobody's number."""
+        if self._history.is_broken:
             return _NOBODY
         try:
-            return getattr(self._checker, event)(*arguments)
+            return check(*arguments)
         except Exception as failure:
             self._stop(failure, next((each for each in arguments if isinstance(each, Operation)), None))
             return _NOBODY

@@ -209,7 +209,8 @@ def test_what_an_installed_package_reads(tmp_path: Path, monkeypatch: pytest.Mon
     (packages / "watched_settings.py").write_text(
         "import os\nos.environ.get('OF_PACKAGE')\ndict(os.environ)\ndef get(name):\n    return os.environ.get(name)\n"
     )
-    monkeypatch.setattr(installed, "_INSTALLED", (*installed._INSTALLED, f"{packages}/"))
+    found, library = installed._folders()
+    monkeypatch.setattr(installed, "_folders", lambda: ((*found, f"{packages}/"), library))
     monkeypatch.syspath_prepend(packages)
     inputs = run_watched(tmp_path / "kernel.py", "import watched_settings\nwatched_settings.get('TILE')\n")
     del sys.modules["watched_settings"]
