@@ -157,10 +157,13 @@ class _Elsewhere:
 
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None) -> None:
-        if (own := name.removeprefix("cutecc.")) in _HOMES:
+        package, _, own = name.partition(".")
+        if package != "cutecc" or not own:
+            return
+        if own in _HOMES:
             # `from cutecc import name` looks for a module where there is no attribute, and has nothing to say itself.
             _load(own)
-        elif name.startswith("cutecc."):
+        else:
             from cutecc.support.distributions import refuse_module
 
             refuse_module(name)

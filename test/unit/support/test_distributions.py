@@ -51,6 +51,13 @@ def test_a_name_is_no_module(monkeypatch: pytest.MonkeyPatch) -> None:
         exec("import cutecc.load")
 
 
+def test_a_module_that_is_called_as_a_name_of_ours_is_none_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, cutecc._Elsewhere])
+    monkeypatch.setitem(cutecc._HOMES, "drawing", "cutecc.no_such")
+    with pytest.raises(ModuleNotFoundError, match=r"^No module named 'drawing'$"):
+        exec("import drawing")
+
+
 def test_where_everything_is_nothing_of_the_process_changes() -> None:
     assert cutecc._Elsewhere not in sys.meta_path
 
