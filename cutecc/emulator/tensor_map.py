@@ -173,7 +173,8 @@ def _put(bits: int, name: str, value: int, mode: int = 0) -> int:
     if name == "global_stride":
         return _put(_put(bits, "stride_low", value >> 4, mode), "stride_high", value >> 36, mode)
     if name == "swizzle_mode":
-        bits = _put(_put(bits, "unswizzled", value == 0), "swizzled", 1 << value >> 1)
+        # Of any larger number, of 64 bits as it may be, this is no bit either.
+        bits = _put(_put(bits, "unswizzled", value == 0), "swizzled", 1 << min(value, 4) >> 1)
     first, count, step = _FIELDS[name]
     mask, first = (1 << count) - 1, first + step * mode
     return bits & ~(mask << first) | (value - (name in _LESS_ONE) & mask) << first

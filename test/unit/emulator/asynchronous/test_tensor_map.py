@@ -84,6 +84,12 @@ def test_a_field_is_replaced_alone(name: str, mode: int, value: int, change: dic
     assert decode(replace(pack(GOOD), name, mode, value)) == with_fields(GOOD, **change)
 
 
+@pytest.mark.parametrize("value", [8, 63, 1 << 62])
+def test_a_swizzle_that_there_is_not(value: int) -> None:
+    """A kernel may give any number, of 64 bits too: that power of two is not for memory to hold."""
+    assert replace(pack(GOOD), "swizzle_mode", 0, value) == replace(pack(GOOD), "swizzle_mode", 0, 4 + value % 4)
+
+
 def test_an_unknown_field_is_none() -> None:
     with pytest.raises(KeyError):
         replace(pack(GOOD), "colour", 0, 1)
