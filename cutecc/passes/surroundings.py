@@ -50,7 +50,9 @@ class Surroundings:
                 done = "adds" if old is None else "erases" if new is None else "changes"
                 seen = new or old
                 assert seen is not None
-                message = f"pass {pass_name} {done} {seen.name} outside of the operations that it runs on"
+                is_own = address in self._inside
+                where = ", on which it runs" if is_own else " outside of the operations that it runs on"
+                message = f"pass {pass_name} {done} {seen.name}{where}"
                 raise error(seen.location, message, hints=[WIDER])
 
     def _seen(self) -> dict[int, _Seen]:

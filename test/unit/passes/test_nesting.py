@@ -60,7 +60,9 @@ class OnFunctions(OperationPass):
     name: ClassVar[str] = "test-on-functions"
     runs_on: ClassVar[tuple[str, ...]] = FUNCTIONS
 
-    then: Literal["", "fail", "raise", "add", "erase", "erase-next", "rename-holder", "change-other", "own"] = ""
+    then: Literal[
+        "", "fail", "raise", "add", "erase", "erase-next", "erase-own", "rename-holder", "change-other", "own"
+    ] = ""
 
     def run(self, operation: ir.Operation) -> None:
         visited.append(name_of(operation))
@@ -79,6 +81,8 @@ class OnFunctions(OperationPass):
                 erase(next(each for each in others if each.name == "llvm.func"))
             case "erase-next":
                 erase(next(each for each in others if each.name == "func.func"))
+            case "erase-own":
+                erase(operation)
             case "rename-holder":
                 holder.attributes["sym_name"] = ir.StringAttr.get("other")
             case "change-other":
@@ -262,6 +266,12 @@ def test_an_exception_is_a_bug_in_the_pass() -> None:
 def test_a_pass_that_reaches_out_of_its_operation(text: str, done: str) -> None:
     error = failure(text)
     assert error.message == f"pass test-on-functions {done} outside of the operations that it runs on"
+    assert error.hints == ["have it run on what holds all that it changes, such as gpu.module or the module"]
+
+
+def test_a_pass_that_erases_the_operation_that_it_runs_on() -> None:
+    error = failure("gpu.module(gpu.func(test-on-functions{then=erase-own}))")
+    assert error.message == "pass test-on-functions erases gpu.func, on which it runs"
     assert error.hints == ["have it run on what holds all that it changes, such as gpu.module or the module"]
 
 
