@@ -65,6 +65,9 @@ def convert_leaves(root: ir.Module | ir.Operation, patterns: Iterable[LeafPatter
     by_name: dict[str, list[LeafPattern]] = {}
     with plain_values(), keeping_erased():
         for operation in walk(root, *names_of(pattern for _, pattern in chosen)):
+            if operation.parent is None:
+                # The module itself: patterns build beside what they convert.
+                continue
             name, place = operation.name, operation.location
             if name not in by_name:
                 by_name[name] = [pattern for matches, pattern in chosen if matches(name)]

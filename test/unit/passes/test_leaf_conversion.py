@@ -149,6 +149,33 @@ def test_leaves_that_do_not_fit(module: ir.Module, name: str, given: Any, messag
     assert failure.value.location is not None
 
 
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("test.parts", lambda op, leaves: list(op.results)),
+        ("test.same", lambda op, leaves: [leaves.of(op.results[0])]),
+    ],
+)
+def test_an_operation_does_not_stand_for_itself(module: ir.Module, name: str, given: Any) -> None:
+    with pytest.raises(PassError) as failure:
+        convert_leaves(module, [converts_leaves(name)(given)])
+    assert failure.value.message == f"{name} is replaced by its own result"
+    assert failure.value.location is not None
+
+
+def test_the_module_itself_is_not_converted(module: ir.Module) -> None:
+    converted: list[str] = []
+
+    @converts_leaves("builtin.*")
+    def see(op: ir.Operation, leaves: Leaves) -> None:
+        converted.append(op.name)
+
+    convert_leaves(module, [make, see])
+    assert converted == []
+    convert_leaves(module, [see])
+    assert converted == ["builtin.unrealized_conversion_cast"]
+
+
 def test_an_error_of_the_algebra_is_one_at_the_operation(module: ir.Module) -> None:
     @converts_leaves("test.parts")
     def fails(op: ir.Operation, leaves: Leaves) -> Converted:

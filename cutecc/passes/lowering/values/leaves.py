@@ -289,7 +289,7 @@ class Leaves:
         """Have `leaves`, for each result, stand for the results of `operation`, and erase it.
 
         A user that takes leaves out gets them; the others get a cast. Raises `PassError` when these are not the leaves
-        that the results carry.
+        that the results carry, or are those of `operation` itself.
         """
         with before(operation):
             self.replace_here(operation, leaves)
@@ -300,6 +300,7 @@ class Leaves:
         _check(operation, [carried.types if carried else (result.type,) for result, carried in results], leaves)
         for (result, carried), each in zip(results, leaves, strict=True):
             if carried is None:
+                _check_other(operation, result, each[0])
                 result.replace_all_uses_with(each[0])
                 continue
             others = False
@@ -307,6 +308,7 @@ class Leaves:
                 user = use.owner.operation
                 if takes_leaves(user, carried):
                     for taken, leaf in zip(user.results, each, strict=True):
+                        _check_other(operation, taken, leaf)
                         taken.replace_all_uses_with(leaf)
                     editing.erase(user)
                 else:
@@ -327,6 +329,12 @@ def _check(operation: ir.Operation, types: Sequence[Sequence[ir.Type]], leaves: 
             operation,
             f"{operation.name} has results that carry {carried or 'nothing'}, replaced by {found or 'nothing'}",
         )
+
+
+def _check_other(operation: ir.Operation, value: ir.Value, leaf: ir.Value) -> None:
+    """Raise `PassError` where a value is to be replaced by itself, with which MLIR would not end."""
+    if value == leaf:
+        raise error(operation, f"{operation.name} is replaced by its own result")
 
 
 def pack(type: ir.Type, leaves: Sequence[ir.Value]) -> ir.Value:
