@@ -42,7 +42,7 @@ INVALID_VALUE: Final = 1
 
 _MOST_BOX_BYTES = 227 * 1024
 """What one block of an sm_90 GPU has of shared memory."""
-_MOST_MODES = 5
+MOST_MODES = 5
 _TILED = (0, 2)
 """What bits 64 to 67 are for tiled tensors."""
 _IM2COL = 1
@@ -101,8 +101,8 @@ def fault(tensor_map: TensorMap) -> str | None:
         return f"interleave {tensor_map.interleave} or swizzle {tensor_map.swizzle} is none of sm_90"
     if tensor_map.l2_promotion not in range(4) or tensor_map.fill not in range(2):
         return f"L2 promotion {tensor_map.l2_promotion} or fill {tensor_map.fill} does not exist"
-    if not 1 <= rank <= _MOST_MODES:
-        return f"rank {rank} is not 1 to {_MOST_MODES}"
+    if not 1 <= rank <= MOST_MODES:
+        return f"rank {rank} is not 1 to {MOST_MODES}"
     if (len(tensor_map.strides), len(tensor_map.box), len(tensor_map.element_strides)) != (rank - 1, rank, rank):
         return f"strides, box and element strides do not fit the rank {rank}"
     if tensor_map.interleave and rank < 3:
@@ -253,7 +253,7 @@ def _tensor(bits: int) -> TensorMap | None:
     numbers = [
         number for number, each in enumerate(ELEMENT_TYPES) if (each.code, each.rounds_to_tf32) == (code, rounds)
     ]
-    if rank > _MOST_MODES or not numbers or field("interleave_layout") == 3 or not field("global_address"):
+    if rank > MOST_MODES or not numbers or field("interleave_layout") == 3 or not field("global_address"):
         return None
     return TensorMap(
         data_type=numbers[0],

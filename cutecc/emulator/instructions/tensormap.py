@@ -10,7 +10,7 @@ from cutecc.emulator.instructions.aligned import aligned
 from cutecc.emulator.instructions.table import Step, instruction
 from cutecc.emulator.instructions.tensor_copy import read_descriptors
 from cutecc.emulator.machine.lanes import WARP, Array, Lanes
-from cutecc.emulator.tensor_map import replace
+from cutecc.emulator.tensor_map import MOST_MODES, replace
 
 if TYPE_CHECKING:
     from cutecc.emulator.instructions.operation import Operation
@@ -31,6 +31,8 @@ def replace_field(operation: Operation) -> Step:
     place, *mode, value = operation.operands
     address, read = operation.address(place), operation.reader(value, form.type)
     number = operation.constant(mode[0]) if mode else 0
+    if not 0 <= number < MOST_MODES:
+        raise operation.error(f"'{form}' has mode {number}: a descriptor has modes 0 to {MOST_MODES - 1}")
     space = form.one_of("global", "shared::cta", default="generic")
 
     def step(gang: Gang, lanes: Lanes) -> Waiting | None:

@@ -226,6 +226,14 @@ READY:
 """Copies a descriptor to shared memory, gives it another address and height, and puts it into global memory."""
 
 
+@pytest.mark.parametrize("mode", ["5", "0x7fffffff", "-1"])
+def test_a_descriptor_has_five_modes(mode: str) -> None:
+    a = aligned((16, 16), np.int32)
+    change = f"tensormap.replace.tile.box_dim.shared::cta.b1024.b32 [%r9], {mode}, %r9;"
+    with pytest.raises(EmulatorError, match=r"has mode .*: a descriptor has modes 0 to 4"):
+        run(change, a, a, maps=[map_of(a, (16, 16))])
+
+
 def test_a_kernel_changes_a_descriptor() -> None:
     """And copies by it."""
     a, b, store = numbered((16, 16), np.int32), aligned((16, 16), np.int32), aligned((128,), np.uint8)
