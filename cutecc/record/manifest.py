@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, cast, get_args
+from typing import Any, Final, cast, get_args
 
 import msgspec
 
@@ -12,8 +12,11 @@ from cutecc.record.compilation import ArtifactKind, Compilation
 from cutecc.support import forks
 
 SCHEMA = "cutecc/compilation"
-MAJOR, MINOR = 1, 7
+MAJOR, MINOR = 1, 6
 """A new optional key raises the minor version; readers refuse a newer major one and ignore keys they do not know."""
+
+_REIMPLEMENTATION: Final = "stand-in"
+"""What manifests call the provider `reimplementation`: readers of 1.x know this name, and no other."""
 
 LONGEST = 1 << 26
 """Bytes of JSON that are read."""
@@ -25,6 +28,7 @@ _converting = forks.lock()
 def encode(compilation: Compilation, *, indent: int | None = 2) -> bytes:
     """The manifest of `compilation` as JSON; with `indent=None` on one line, which takes a tenth of the time."""
     body = cast(dict[str, Any], msgspec.to_builtins(compilation))
+    _rename_provider(body, "reimplementation", _REIMPLEMENTATION)
     return json.dumps({"schema": SCHEMA, "version": f"{MAJOR}.{MINOR}", **body}, indent=indent).encode() + b"\n"
 
 
@@ -42,7 +46,7 @@ def decode(data: bytes, *, where: str = "manifest.json") -> Compilation:
     manifest = cast(dict[str, Any], body)
     check_version(str(manifest.get("version", "")), MAJOR, where, "record")
     _leave_out_unknown_artifacts(manifest)
-    _rename_provider(manifest)
+    _rename_provider(manifest, _REIMPLEMENTATION, "reimplementation")
     try:
         with _converting:
             return msgspec.convert(manifest, Compilation)
@@ -70,12 +74,11 @@ def _leave_out_unknown_artifacts(manifest: dict[str, Any]) -> None:
     manifest["artifacts"] = [each for each in artifacts if not isinstance(each, dict) or each.get("kind") in known]
 
 
-def _rename_provider(manifest: dict[str, Any]) -> None:
-    """Until version 1.6, a reimplementation of a pass of the wheel's was called a stand-in."""
+def _rename_provider(manifest: dict[str, Any], old: str, new: str) -> None:
     steps = manifest.get("steps")
     for step in cast(list[Any], steps) if isinstance(steps, list) else ():
-        if isinstance(step, dict) and cast(dict[str, Any], step).get("provider") == "stand-in":
-            step["provider"] = "reimplementation"
+        if isinstance(step, dict) and cast(dict[str, Any], step).get("provider") == old:
+            step["provider"] = new
 
 
 def json_schema() -> dict[str, Any]:
@@ -83,6 +86,8 @@ def json_schema() -> dict[str, Any]:
     schema = msgspec.json.schema(Compilation)
     definitions = schema["$defs"]
     body = definitions.pop("Compilation")
+    providers = definitions["Step"]["properties"]["provider"]["enum"]
+    providers[providers.index("reimplementation")] = _REIMPLEMENTATION
     body["properties"] = {
         "schema": {"const": SCHEMA},
         "version": {"type": "string", "pattern": rf"^{MAJOR}\.\d+$"},
