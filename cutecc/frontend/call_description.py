@@ -61,7 +61,7 @@ def described_parameters(
 
 def _spec(value: Any, annotation: str | None) -> str | None:
     if annotation and "Constexpr" in annotation:
-        return str(ConstSpec.of(in_constant(value, _own_type)))
+        return str(ConstSpec.of(in_constant(value, _own_type, as_plain=False)))
     if isinstance(value, str) or _asks_a_device(value):
         return None
     spec = describe_known(value)

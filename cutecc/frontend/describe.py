@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import re
 from collections.abc import Callable, Sequence
@@ -60,13 +61,17 @@ def describe_known(value: object) -> Spec | None:
     return _describe_dsl_value(value) or _describe_foreign_value(value)
 
 
-def in_constant(value: Any, convert: Callable[[Any], Any]) -> Any:
-    """A compile-time constant, with what `convert` makes of each value in its tuples, lists and dictionaries."""
+def in_constant(value: Any, convert: Callable[[Any], Any], *, as_plain: bool = True) -> Any:
+    """A compile-time constant, with what `convert` makes of each value in its tuples, lists and dictionaries.
+
+    A dictionary of a class of its own becomes a plain one, or unless `as_plain` a value for `convert`.
+    """
+    converted = functools.partial(in_constant, convert=convert, as_plain=as_plain)
     if type(value) in (tuple, list):
-        return type(value)(in_constant(item, convert) for item in cast("tuple[Any]", value))
-    if isinstance(value, dict):
+        return type(value)(map(converted, cast("tuple[Any]", value)))
+    if type(value) is dict or (as_plain and isinstance(value, dict)):
         pairs = cast("dict[Any, Any]", value).items()
-        return {in_constant(key, convert): in_constant(item, convert) for key, item in pairs}
+        return {converted(key): converted(item) for key, item in pairs}
     return convert(value)
 
 

@@ -80,7 +80,7 @@ def convert_leaves(root: ir.Module | ir.Operation, patterns: Iterable[LeafPatter
                         converted = pattern(operation, leaves)
                         if converted is None:
                             continue
-                        leaves.replace_here(operation, _by_result(converted))
+                        leaves.replace_here(operation, _by_result(converted, pattern))
                 except Error as failure:
                     raise error_at(operation, failure) from failure
                 if budget:
@@ -88,9 +88,14 @@ def convert_leaves(root: ir.Module | ir.Operation, patterns: Iterable[LeafPatter
                 break
 
 
-def _by_result(converted: Converted) -> list[Sequence[ir.Value]]:
-    results = [converted] if isinstance(converted, ir.Value) else converted
-    return [[each] if isinstance(each, ir.Value) else each for each in results]
+def _by_result(converted: Converted, pattern: LeafPattern) -> list[Sequence[ir.Value]]:
+    if isinstance(converted, ir.Value):
+        return [[converted]]
+    try:
+        return [[each] if isinstance(each, ir.Value) else [*each] for each in converted]
+    except TypeError:
+        message = f"{pattern} returns a {type(converted).__name__}, not values: one, or for each result its leaves"
+        raise Error(message) from None
 
 
 def leaf_patterns(holder: object) -> list[LeafPattern]:

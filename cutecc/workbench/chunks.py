@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -27,13 +28,16 @@ def work_apart(
 
     It is called with some of the tasks, a dictionary, and tells of them in that order: `emit((number, what))`. `told`
     says whether that was the last of a task. A task whose process dies has `died`, and those behind it go to another.
+    Of all processes, one at a time is listened to.
     """
+    listening = threading.Lock()
 
     def work(chunk: dict[int, Task]) -> None:
         def follow(event: tuple[int, Any]) -> None:
             number, what = event
-            if told(number, what):
-                del chunk[number]
+            with listening:
+                if told(number, what):
+                    del chunk[number]
 
         while chunk:
             try:
@@ -41,7 +45,8 @@ def work_apart(
             except ProcessDied as death:
                 if chunk:
                     number = next(iter(chunk))
-                    died(number, chunk.pop(number), death)
+                    with listening:
+                        died(number, chunk.pop(number), death)
 
     with ThreadPoolExecutor(jobs) as pool:
         try:

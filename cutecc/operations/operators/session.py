@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from cutecc.config import Settings
 from cutecc.emulator.names import EMULATED_TARGET
@@ -58,18 +58,24 @@ def _described(value: Any, describe: Callable[[Any], Any]) -> Any:
         return value if value.__hash__ else id(value)
 
 
-_session: ContextVar[Session | None] = ContextVar("cutecc operators session", default=None)
-_target: ContextVar[Target | None] = ContextVar("cutecc operators target", default=None)
+SESSION: ContextVar[Session | None] = ContextVar("cutecc operators session", default=None)
+TARGET: ContextVar[Target | None] = ContextVar("cutecc operators target", default=None)
+Value = TypeVar("Value")
 
 
-current, compiled_for = _session.get, _target.get
-"""The innermost session of this thread or task, and the target that it is just compiling an operator for."""
+def current() -> Session | None:
+    """The innermost session of this thread or task."""
+    return SESSION.get()
+
+
+def compiled_for() -> Target | None:
+    """The target that an operator of this thread is being compiled for."""
+    return TARGET.get()
 
 
 @contextmanager
-def entered(value: Session | Target) -> Iterator[None]:
-    """Makes a session the current one inside, or a target the one that an operator is compiled for."""
-    variable: ContextVar[Any] = _session if isinstance(value, Session) else _target
+def having(variable: ContextVar[Value | None], value: Value) -> Iterator[None]:
+    """Sets `SESSION` or `TARGET` inside."""
     token = variable.set(value)
     try:
         yield

@@ -22,13 +22,15 @@ from cutecc.operations.machine import machine
 from cutecc.operations.operators import hardware
 from cutecc.operations.operators.package import CuteDslOperator, HardwareInfo, TensorWrapper, ops
 from cutecc.operations.operators.session import (
+    SESSION,
+    TARGET,
     CompiledOperator,
     Device,
     Session,
     as_target_sm,
     compiled_for,
     current,
-    entered,
+    having,
     target_of,
 )
 from cutecc.operations.operators.tensors import fill, is_foreign_array
@@ -86,7 +88,7 @@ def through_cutecc(
 @contextmanager
 def stepped_in(session: Session) -> Iterator[Session]:
     """The package's operators do what `session` says, in this thread, inside."""
-    with _replacements.held(), entered(session):
+    with _replacements.held(), having(SESSION, session):
         yield session
 
 
@@ -129,7 +131,7 @@ def _compile(original: Any) -> Any:
         if not target_sm.supports_operators_from(supported):
             names = ", ".join(f"sm_{each}" for each in supported)
             raise UsageError(f"{name} cannot be compiled for {target}: it is for {names} and GPUs that run its code")
-        with entered(target):
+        with having(TARGET, target):
             return original(self, args, target_sm)
 
     return compile

@@ -127,6 +127,18 @@ def test_what_is_built_has_the_operations_place(module: ir.Module) -> None:
     assert built.location == place
 
 
+@pytest.mark.parametrize(("given", "kind"), [(3, "int"), (True, "bool"), ([3], "list")])
+def test_what_is_no_value(module: ir.Module, given: Any, kind: str) -> None:
+    @converts_leaves("test.same")
+    def wrong(op: ir.Operation, leaves: Leaves) -> Any:
+        return given
+
+    with pytest.raises(PassError) as failure:
+        convert_leaves(module, [wrong])
+    assert f"wrong returns a {kind}, not values" in failure.value.message
+    assert failure.value.location is not None
+
+
 @pytest.mark.parametrize(
     ("name", "given", "message"),
     [
