@@ -31,8 +31,9 @@ def numeric_type(annotation: Any) -> NumericType | None:
 
 
 def is_array_view(annotation: Any) -> bool:
-    """Whether the parameter is a `cutlass.Array`."""
-    return annotation is dsl.cutlass().Array
+    """Whether the parameter is a `cutlass.Array`, which the DSL has since 4.8."""
+    array = getattr(dsl.cutlass(), "Array", None)
+    return array is not None and annotation is array
 
 
 def is_stream(annotation: Any) -> bool:

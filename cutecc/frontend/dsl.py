@@ -12,7 +12,7 @@ from typing import Any
 
 from cutecc.arguments.dtypes import NumericType
 from cutecc.ir.interrupts import held
-from cutecc.ir.version import check_supported_version
+from cutecc.ir.version import installed_release
 from cutecc.target import Target
 
 _ARCH_VARIABLES = ("CUTE_DSL_ARCH", "CUTE_EXPERIMENTAL_DSL_ARCH")
@@ -24,7 +24,7 @@ def cutlass() -> Any:
 
     Raises `UnsupportedVersionError` when nvidia-cutlass-dsl is missing or of an unknown version.
     """
-    check_supported_version()
+    installed_release()
     # Half of an import cannot be done again: dialects are registered once.
     with held(), keep_excepthook():
         package: Any = importlib.import_module("cutlass")
@@ -63,7 +63,9 @@ def targeting(target: Target) -> Generator[None]:
     Each singleton of the DSL reads an environment variable when it is made and keeps the answer, so both change.
     """
     singletons = _singletons()
-    before = {key: singleton.envar._arch for key, singleton in singletons.items()}
+    before: dict[Any, Any] = {
+        key: vars(singleton.envar)[_arch_field(singleton)] for key, singleton in singletons.items()
+    }
     with _environment(dict.fromkeys(_ARCH_VARIABLES, target.name)):
         for singleton in singletons.values():
             singleton.envar.arch = target.name
@@ -71,10 +73,22 @@ def targeting(target: Target) -> Generator[None]:
             yield
         finally:
             for key, arch in before.items():
-                singletons[key].envar._arch = arch
+                setattr(singletons[key].envar, _arch_field(singletons[key]), arch)
     for key, singleton in singletons.items():
         if key not in before:
-            del singleton.envar.arch  # reads the environment again
+            _read_arch_again(singleton.envar)
+
+
+def _arch_field(singleton: Any) -> str:
+    # In 4.6.0 a plain attribute; later a property, which finds the chip when it is first asked, and keeps it here.
+    return "_arch" if "_arch" in vars(singleton.envar) else "arch"
+
+
+def _read_arch_again(envar: Any) -> None:
+    if "_arch" in vars(envar):
+        del envar.arch
+    else:
+        envar.arch = type(envar)(envar.prefix).arch
 
 
 @contextlib.contextmanager

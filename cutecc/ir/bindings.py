@@ -124,9 +124,9 @@ def _detach_namespaces() -> None:
 
 
 def _package_spec() -> importlib.machinery.ModuleSpec:
-    from cutecc.ir.version import check_supported_version
+    from cutecc.ir.version import installed_release
 
-    check_supported_version()
+    installed_release()
     spec = importlib.util.find_spec(_PACKAGE)
     if spec is None:
         raise UnsupportedVersionError(

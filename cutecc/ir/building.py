@@ -50,9 +50,10 @@ def at_start(block: ir.Block) -> AbstractContextManager[object]:
 
 def at_end(block: ir.Block) -> AbstractContextManager[object]:
     """Build at the end of `block`, before its terminator when it has one, with the current location."""
-    last = block.operations[-1] if len(block.operations) else None
-    has_terminator = last is not None and last.has_trait(ir.IsTerminatorTrait)
-    return ir.InsertionPoint.at_block_terminator(block) if has_terminator else ir.InsertionPoint(block)
+    try:
+        return ir.InsertionPoint.at_block_terminator(block)
+    except ValueError:  # it has none
+        return ir.InsertionPoint(block)
 
 
 def located(*places: ir.Operation | ir.OpView | ir.Value | ir.Location) -> AbstractContextManager[object]:

@@ -7,9 +7,10 @@ import warnings
 from importlib import metadata
 
 from cutecc.errors import UnsupportedVersionError
+from cutecc.ir.releases import RELEASES, Release
 
 PACKAGE = "nvidia-cutlass-dsl"
-SUPPORTED = "4.8"
+_OLDEST, _NEWEST = RELEASES[0], RELEASES[-1]
 
 
 @functools.cache
@@ -18,22 +19,34 @@ def installed_version() -> str:
     try:
         return metadata.version(PACKAGE)
     except metadata.PackageNotFoundError:
-        raise UnsupportedVersionError(
-            f"{PACKAGE} is not installed", hints=[f"pip install '{PACKAGE}=={SUPPORTED}.*'"]
-        ) from None
+        raise UnsupportedVersionError(f"{PACKAGE} is not installed", hints=[_INSTALL]) from None
 
 
 @functools.cache
-def check_supported_version() -> None:
-    """Accept `SUPPORTED`, warn about other 4.x, and refuse everything else with `UnsupportedVersionError`."""
+def installed_release() -> Release:
+    """The release that is installed; of one that cutecc does not know, the newest, with a warning.
+
+    Raises `UnsupportedVersionError` for those older than all that it knows, and for another major version.
+    """
     version = installed_version()
-    if version.startswith(f"{SUPPORTED}."):
-        return
-    hints = [f"pip install '{PACKAGE}=={SUPPORTED}.*'"]
-    if not version.startswith("4."):
-        raise UnsupportedVersionError(f"{PACKAGE} {version} is not supported: cutecc needs {SUPPORTED}", hints=hints)
+    numbers = _numbers(version)
+    known = next((each for each in RELEASES if _numbers(each.version) == numbers), None)
+    if known:
+        return known
+    if numbers < _numbers(_OLDEST.version) or numbers[0] != _numbers(_NEWEST.version)[0]:
+        message = f"{PACKAGE} {version} is not supported: cutecc needs {_OLDEST.version} to {_NEWEST.version}"
+        raise UnsupportedVersionError(message, hints=[_INSTALL])
     warnings.warn(
-        f"{PACKAGE} {version} is not the version that cutecc is tested with ({SUPPORTED}); "
+        f"{PACKAGE} {version} is newer than those that cutecc is tested with ({_OLDEST.version} to {_NEWEST.version}); "
         "passes may have changed their names and options",
         stacklevel=2,
     )
+    return _NEWEST
+
+
+_INSTALL = f"pip install '{PACKAGE}=={_NEWEST.version}.*'"
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """Major and minor; nothing where the text has none."""
+    return tuple(int(part) for part in version.split(".")[:2] if part.isdigit())

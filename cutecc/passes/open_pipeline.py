@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import functools
 
+from cutecc.ir.version import installed_release
 from cutecc.passes.base import Pass
 from cutecc.passes.generation.backends import llvm_generation
 from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.passes.nvidia.wheel_pipeline import nvidia_pipeline
 from cutecc.passes.pipeline import Pipeline, parse_pass
 
+_SET_TARGET = "set-target"
+"""Stands for the pass that the installed release has for it."""
 _FROM_CUTE = (
     # What nobody uses, and what is computed twice: much of a trace is both. Fragments only look as if they were.
     "number-fragments",
@@ -53,7 +56,7 @@ _TO_LLVM = (
     "arith-expand",
     "loop-invariant-code-motion",
     "unroll-convergent-loops",
-    "cuda-compute-target",
+    _SET_TARGET,
     "convert-fastmath-ops",
     "strip-iket-ops",
     "lower-conversions",
@@ -90,6 +93,8 @@ def open_pipeline(target: str, options: WheelOptions = WheelOptions(), *, lir: b
         if name == "ensure-debug-info-scope-on-llvm-func" and name not in configured:
             # Only with line information.
             return []
+        if name == _SET_TARGET:
+            name = installed_release().sets_target
         if name == "llvm-to-binary":
             return [llvm_generation(options)]
         return [configured[name] if name in configured else parse_pass(_with_options(name, target, options))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, cast
@@ -13,8 +14,11 @@ from cutecc.record.host_program import ValueType
 
 _types = cast("Any", llvm)
 StructType: Any = _types.StructType
-ArrayType: Any = _types.ArrayType
 PointerType: Any = _types.PointerType
+_ARRAY = re.compile(r"!llvm\.array<(\d+) x (.+)>")
+"""By its text: only the bindings since 4.8 have a class for it."""
+_LLVM = re.compile(r"(?:array|struct|vec)<|ptr\b")
+"""How the text of one of LLVM's types begins inside of another."""
 
 _MOST_ELEMENTS = 4096
 """Of an array that is taken apart into its numbers."""
@@ -79,11 +83,6 @@ class Layouts:
             if type_.opaque:
                 raise UntranslatableError(f"the host function uses the opaque type `{type_}`")
             return _struct([self(member) for member in type_.body], packed=type_.packed)
-        if isinstance(type_, ArrayType):
-            element = self(type_.element_type)
-            if type_.num_elements * max(1, len(element.numbers)) > _MOST_ELEMENTS:
-                raise UntranslatableError(f"the host function uses the type `{type_}`, which is too large")
-            return _struct([element] * type_.num_elements)
         if isinstance(type_, PointerType):
             return _number("i64")
         if isinstance(type_, ir.VectorType):
@@ -91,6 +90,12 @@ class Layouts:
             size = 1 << (lanes.size - 1).bit_length()
             return Layout(size, size, lanes.numbers, lanes.parts)
         text = str(type_)
+        if array := _ARRAY.fullmatch(text):
+            inner = f"!llvm.{array[2]}" if _LLVM.match(array[2]) else array[2]
+            count, element = int(array[1]), self(ir.Type.parse(inner, type_.context))
+            if count * max(1, len(element.numbers)) > _MOST_ELEMENTS:
+                raise UntranslatableError(f"the host function uses the type `{type_}`, which is too large")
+            return _struct([element] * count)
         if text == "!cuda.tensor_map":
             return DESCRIPTOR
         name = _NAMED.get(text)

@@ -19,6 +19,7 @@ from cutecc.backend.ptxas import Assembled, assemble, newest_ptx
 from cutecc.backend.tools import find_tool
 from cutecc.errors import ToolError
 from cutecc.ir.mlir import ir
+from cutecc.ir.version import installed_release
 from cutecc.target import Target
 
 _CHIP = re.compile(r'\bchip = "(\w+)"')
@@ -69,7 +70,7 @@ def generate(device: ir.Operation, options: CodeOptions, made: Callable[[str], N
     `made` is told the PTX before it is assembled for the first time. Raises `ToolError`: with the user's line for an
     operation that LLVM has no instruction for, and for PTX that ptxas rejects.
     """
-    target, asked = _target(device)
+    target, asked = target_of(device)
     text = llvm_ir(device, fast_math=options.fast_math)
     job = Job(
         text,
@@ -157,12 +158,13 @@ def _newer_ptx(process: tuple[str, ...], job: Job) -> int | None:
     return job.ptx_version
 
 
-def _target(device: ir.Operation) -> tuple[Target, int | None]:
+def target_of(device: ir.Operation) -> tuple[Target, int | None]:
     """The GPU that `device` is for, and the PTX version, times 10, that it asks for, if any: wheels of cu13 do not."""
     text = str(device.attributes["targets"]) if "targets" in device.attributes else ""
     chip, version = _CHIP.search(text), _VERSION.search(text)
     if chip is None:
-        raise ToolError("the device module does not say which GPU it is for", hints=["run cuda-compute-target on it"])
+        hint = f"run {installed_release().sets_target} on it"
+        raise ToolError("the device module does not say which GPU it is for", hints=[hint])
     return Target.parse(chip[1]), int(version[1]) if version else None
 
 

@@ -124,8 +124,7 @@ def _replace_by_binary(device: ir.Operation, cubin: bytes, log: str) -> None:
     with before(device):
         binary = cuda.BinaryOp(name, code)
     binary.attributes["cutlass.ptxas_logs"] = ir.ArrayAttr.get([ir.StringAttr.get(log)])
-    if "compute_targets" in device.attributes:
-        binary.attributes["compute_targets"] = device.attributes["compute_targets"]
+    binary.attributes["compute_targets"] = _compute_targets(device)
     block = ir.Block.create_at_start(binary.regions[0])
     for operation in body_of(device):
         if operation.name == "llvm.func" and "gpu.kernel" in operation.attributes:
@@ -133,3 +132,15 @@ def _replace_by_binary(device: ir.Operation, cubin: bytes, log: str) -> None:
             with at_end(block), located(operation):
                 ir.Operation.create("llvm.func", attributes=kept, regions=1)
     erase(device)
+
+
+def _compute_targets(device: ir.Operation) -> ir.Attribute:
+    """What the wheel's code generation has told the host of, which older releases do not write on the `gpu.module`."""
+    from cutecc.backend.llvm.code import target_of
+    from cutecc.ir.mlir import ir
+    from cutecc.ir.version import installed_release
+
+    if "compute_targets" in device.attributes:
+        return device.attributes["compute_targets"]
+    target, _ = target_of(device)
+    return ir.Attribute.parse(installed_release().binary_targets.format(chip=f"sm_{target.major}{target.minor}"))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from cutecc.errors import Error
-from cutecc.ir.mlir import ir, llvm, nvvm
+from cutecc.ir.mlir import ir, llvm
 from cutecc.ir.types import Pointer, view
 from cutecc.passes.leaf_conversion import LeafConversion, converts_leaves
 from cutecc.passes.lowering.values.integers import constant, converted
@@ -65,4 +65,6 @@ class LowerPointers(LeafConversion):
         """Lane 0's value: all lanes have the same, and now the assembler knows."""
         value = operation.operands[0]
         kind = ir.Attribute.parse("#nvvm<shfl_kind idx>")
-        return nvvm.shfl_sync(constant(-1, 32), value, constant(0, 32), constant(31, 32), kind)
+        operands = [constant(-1, 32), value, constant(0, 32), constant(31, 32)]
+        # Builders of older releases take the result's type first.
+        return ir.Operation.create("nvvm.shfl.sync", [value.type], operands, attributes={"kind": kind}).result

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from cutecc.ir.mlir import ir
 
 NAME = "cuda-to-binary"
+_LOG = "collect-compiler-diagnostics"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,12 +42,14 @@ class CodeGeneration(ModulePass):
         return str(self.plain)
 
     def run(self, module: ir.Module) -> None:
+        # Releases before 4.7 keep no log.
+        logged = {"collect_compiler_diagnostics": "true"} if self.plain.option(_LOG) is not None else {}
         # `-v` adds a log, no code: PTX and cubin stay what they are without it.
         self.plain.with_options(
             dump_ptx_path=str(self.folder / "kernel"),
             dump_cubin_path=str(self.folder / "kernel"),
             ptx_options=f"{self.plain.option('ptx-options') or ''} -v",
-            collect_compiler_diagnostics="true",
+            **logged,
         ).run(module)
 
     def ptx(self) -> list[str]:

@@ -7,6 +7,7 @@ import types
 from collections.abc import Mapping
 
 from cutecc.errors import UnsupportedVersionError
+from cutecc.ir.version import installed_release
 from cutecc.passes.base import Pass
 from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.passes.options import print_options
@@ -24,7 +25,8 @@ def nvidia_pipeline(target: str, options: WheelOptions = WheelOptions(), *, lir:
     """
     from cutecc.ir.mlir import ir, passmanager
 
-    text = single_run_text(target, options, lir=lir)
+    release = installed_release()
+    text = single_run_text(target, options, lir=lir and release.expands_experimental)
     with ir.Context():
         try:
             expanded = str(passmanager.PassManager.parse(text))
@@ -32,7 +34,9 @@ def nvidia_pipeline(target: str, options: WheelOptions = WheelOptions(), *, lir:
             raise UnsupportedVersionError(
                 f"the installed nvidia-cutlass-dsl has no pipeline '{text}': {failure}"
             ) from None
-    return Pipeline.parse(expanded).map(functools.partial(_finished, options=options))
+    prelude = release.lowers_experimental if lir and not release.expands_experimental else ""
+    passes = (*Pipeline.parse(prelude), *Pipeline.parse(expanded))
+    return Pipeline(passes).map(functools.partial(_finished, options=options))
 
 
 def single_run_text(
@@ -54,7 +58,7 @@ def single_run_text(
         **({"nvvm-options": nvvm_options} if (nvvm_options := _nvvm_options(options)) else {}),
         **extra,
     }
-    prelude = "lir-to-cute-dsl," if lir else ""
+    prelude = f"{installed_release().lowers_experimental}," if lir else ""
     return f"builtin.module({prelude}cute-to-nvvm{print_options(settings.items())})"
 
 

@@ -28,7 +28,6 @@ def load_bytes(copy: Copy) -> None:
         in_shared(copy.fields["tma_bar"]),
         _bytes(copy),
         multicast_mask=copy.fields["mcast_mask"] if many else None,
-        validate_pattern=ir.Attribute.parse("#nvvm.validate_pattern<none>"),
     )
 
 

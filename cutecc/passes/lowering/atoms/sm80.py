@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from cutecc.ir import llvm_types
 from cutecc.ir.mlir import arith, ir, llvm, nvvm
 from cutecc.ir.structs import members
@@ -30,9 +32,15 @@ def copy_asynchronously(copy: Copy) -> None:
 def load_matrices(copy: Copy) -> None:
     """`ldmatrix`: a warp loads 8 x 8 matrices, thread i the address of row i."""
     count = copy.atom.parameters["num_matrices"]
-    word = ir.IntegerType.get_signless(32)
-    loaded = nvvm.ldmatrix(copy.source.address(0), count, matrix_layout(copy.atom.parameters["transpose"]))
-    registers = [loaded] if count == 1 else members(loaded, [word] * count)
+    words = [ir.IntegerType.get_signless(32)] * count
+    attributes: dict[str, Any] = {
+        "num": ir.IntegerAttr.get(words[0], count),
+        "layout": matrix_layout(copy.atom.parameters["transpose"]),
+    }
+    result = words[0] if count == 1 else llvm_types.struct(words)
+    # Builders of older releases take the result's type first.
+    loaded = ir.Operation.create("nvvm.ldmatrix", [result], [copy.source.address(0)], attributes=attributes).result
+    registers = [loaded] if count == 1 else members(loaded, words)
     store_registers(registers, copy.destination, count * 32 // copy.destination.element.bits)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from cutecc.ir.mlir import ir
+from cutecc.ir.version import installed_release
 from cutecc.passes.base import ModulePass
 from cutecc.passes.registry import register
 from cutecc.record import Provider
@@ -19,8 +20,8 @@ class EnsureDebugInfoScopeOnLlvmFunc(ModulePass):
     """Give every `llvm.func` a subprogram, and locations in other files, or inlined ones, their lexical block.
 
     Without it the translation to LLVM IR drops locations, and PTX has no `.loc` lines. Where a location ends up is
-    upstream's choice; observed: the wheel spells it `#llvm.di_location<file location in scope>`, and a function whose
-    location names no file gets `"-":1:0`.
+    upstream's choice; observed: the wheel spells it as `Release.scoped_location` says, and a function whose location
+    names no file gets `"-":1:0`.
 
     In one thing this differs: the wheel leaves the host's C wrapper with a call without a location, which MLIR's
     verifier rejects, so that the module cannot be read back. Here a call of the host's gets its function's location.
@@ -144,7 +145,8 @@ class _Scopes:
         return self._define("block", text)
 
     def _located(self, location: str, scope: str) -> str:
-        return self._define("location", f"#llvm.di_location<{self._define('location', location)} in {scope}>")
+        found = self._define("location", location)
+        return self._define("location", installed_release().scoped_location.format(location=found, scope=scope))
 
     def _file(self, path: str | None) -> str:
         directory, slash, base = ("", "", "<unknown>") if path is None else path.rpartition("/")

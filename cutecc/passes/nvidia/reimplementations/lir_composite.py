@@ -111,10 +111,13 @@ def _erase_allocation(module: ir.Module) -> bool:
 
 
 def with_composite_where_needed(pipeline: Pipeline, module: ir.Module) -> Pipeline:
-    """`pipeline`, with the composite step in the place of its stretch when an operation of `module` needs it."""
+    """`pipeline`, with the composite step in the place of its stretch when an operation of `module` needs it.
+
+    A pipeline of a release that does not expand it has no such stretch.
+    """
     with plain_values():
         needed = any(unknown_operation(function) is not None for function in lir_functions(module))
-    if not needed:
+    if not needed or all(pass_.name != LAST for pass_ in pipeline):
         return pipeline
     first, last = pipeline.position(FIRST), pipeline.position(LAST)
     return Pipeline((*pipeline.passes[:first], LirComposite(), *pipeline.passes[last + 1 :]))

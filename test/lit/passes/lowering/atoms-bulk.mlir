@@ -22,7 +22,7 @@
 // CHECK-NEXT: %[[ADDRSPACECAST:.*]] = llvm.addrspacecast %[[UNREALIZED_CONVERSION_CAST_1]] : !llvm.ptr<3> to !llvm.ptr<7>
 // CHECK-NEXT: %[[INTTOPTR:.*]] = llvm.inttoptr %[[UNREALIZED_CONVERSION_CAST]]#0 : i32 to !llvm.ptr<3>
 // CHECK-NEXT: %[[C1024_I32:.*]] = arith.constant 1024 : i32
-// CHECK-NEXT: nvvm.cp.async.bulk.shared.cluster.global %[[ADDRSPACECAST]], %[[UNREALIZED_CONVERSION_CAST_2]], %[[INTTOPTR]], %[[C1024_I32]] validate_pattern = <none> : !llvm.ptr<7>, <1>
+// CHECK-NEXT: nvvm.cp.async.bulk.shared.cluster.global %[[ADDRSPACECAST]], %[[UNREALIZED_CONVERSION_CAST_2]], %[[INTTOPTR]], %[[C1024_I32]] : !llvm.ptr<7>, <1>
 // CHECK-NEXT: return
 // CHECK-NEXT: }
 func.func @load(%atom: !load, %from: !global, %to: !shared) {
@@ -41,7 +41,7 @@ func.func @load(%atom: !load, %from: !global, %to: !shared) {
 // CHECK-NEXT: %[[ADDRSPACECAST:.*]] = llvm.addrspacecast %[[UNREALIZED_CONVERSION_CAST_1]] : !llvm.ptr<3> to !llvm.ptr<7>
 // CHECK-NEXT: %[[INTTOPTR:.*]] = llvm.inttoptr %[[UNREALIZED_CONVERSION_CAST]]#0 : i32 to !llvm.ptr<3>
 // CHECK-NEXT: %[[C1024_I32:.*]] = arith.constant 1024 : i32
-// CHECK-NEXT: nvvm.cp.async.bulk.shared.cluster.global %[[ADDRSPACECAST]], %[[UNREALIZED_CONVERSION_CAST_2]], %[[INTTOPTR]], %[[C1024_I32]] multicast_mask = %[[UNREALIZED_CONVERSION_CAST]]#1 validate_pattern = <none> : !llvm.ptr<7>, <1>, i16
+// CHECK-NEXT: nvvm.cp.async.bulk.shared.cluster.global %[[ADDRSPACECAST]], %[[UNREALIZED_CONVERSION_CAST_2]], %[[INTTOPTR]], %[[C1024_I32]] multicast_mask = %[[UNREALIZED_CONVERSION_CAST]]#1 : !llvm.ptr<7>, <1>, i16
 // CHECK-NEXT: return
 // CHECK-NEXT: }
 func.func @multicast(%atom: !multicast, %from: !global, %to: !shared) {

@@ -1,0 +1,55 @@
+"""What `cutecc.ir.releases` says of the installed wheel is true: each test names the assumption that broke."""
+
+from __future__ import annotations
+
+import pytest
+
+from cutecc.ir.mlir import ir, passmanager
+from cutecc.ir.releases import RELEASES
+from cutecc.ir.version import installed_release
+from cutecc.passes.nvidia.wheel_pipeline import nvidia_pipeline
+
+RELEASE = installed_release()
+
+
+def test_releases_are_in_order() -> None:
+    numbers = [tuple(map(int, release.version.split("."))) for release in RELEASES]
+    assert numbers == sorted(set(numbers))
+
+
+def test_the_experimental_prelude_is_a_pipeline_of_the_wheel() -> None:
+    with ir.Context():
+        passmanager.PassManager.parse(f"builtin.module({RELEASE.lowers_experimental})")
+
+
+@pytest.mark.parametrize("lir", [False, True])
+def test_the_pipeline_sets_the_target_once(lir: bool) -> None:
+    names = [pass_.name for pass_ in nvidia_pipeline("sm_90a", lir=lir)]
+    assert names.count(RELEASE.sets_target) == 1
+    assert all(names.count(other.sets_target) == (other.sets_target == RELEASE.sets_target) for other in RELEASES)
+
+
+def test_a_prelude_that_is_not_expanded_stands_as_it_is() -> None:
+    names = [pass_.name for pass_ in nvidia_pipeline("sm_90a", lir=True)]
+    assert ("lir-pipeline-to-nvvm" in names) == RELEASE.expands_experimental
+
+
+def test_what_a_binary_holds_of_its_targets_is_an_attribute() -> None:
+    from cutecc.ir.mlir import cuda  # noqa: F401 - registers the dialect
+
+    with ir.Context():
+        ir.Attribute.parse(RELEASE.binary_targets.format(chip="sm_90"))
+
+
+def test_a_location_is_within_a_scope() -> None:
+    text = f"""
+    #place = loc("kernel.py":7:3)
+    #file = #llvm.di_file<"kernel.py" in "/tmp">
+    #type = #llvm.di_subroutine_type<callingConvention = DW_CC_normal>
+    #scope = #llvm.di_subprogram<scope = #file, name = "k", file = #file, subprogramFlags = Optimized, type = #type>
+    #within = {RELEASE.scoped_location.format(location="#place", scope="#scope")}
+    module {{ module {{}} loc(#within) }}
+    """
+    with ir.Context():
+        (inner,) = ir.Module.parse(text).body.operations
+    assert '"kernel.py":7:3' in str(inner.operation.location)
