@@ -23,7 +23,7 @@ from cutecc.opt.request import ChunkFinished, Form, PrintChoice, Printed, Rewrit
 from cutecc.opt.worker import rewrite_in_worker
 from cutecc.support import isolation
 from cutecc.support.output_file import write_output
-from cutecc.support.spelling import close_names
+from cutecc.support.spelling import did_you_mean
 from cutecc.target import Target, target_in_name
 
 _EPILOG = """\b
@@ -40,7 +40,7 @@ Examples:
     cutecc opt --pipeline=cse --mlir-print-op-generic
 
 \b
-What is no option of its own is a pass, as in mlir-opt:
+What is no option of its own is a pass, as in mlir-opt, with one dash or two:
   --cse --widen-copies='least=32'   is --pipeline='cse,widen-copies{least=32}'
 
 \b
@@ -57,43 +57,86 @@ expected, and 2 for a wrong request.
 
 PASSES = "pass_flags"
 """The parameter in which a command gets them: the text of a pass each, in order."""
+_PIPELINE = ("--pipeline", "--pass-pipeline")
 
 
 class CommandWithPassFlags(click.Command):
-    """A command of whose flags those that are none of its own are passes."""
+    """A command of whose flags those that are none of its own are passes.
+
+    As in mlir-opt, one dash is as good as two before a name of several letters.
+    """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        options = [each for each in self.get_params(ctx) if isinstance(each, click.Option)]
-        own = {name for option in options for name in option.opts}
-        with_value = {name for option in options if not option.is_flag for name in option.opts}
+        own = _own_flags(ctx)
+        with_value = {name for option in _own_options(ctx) if not option.is_flag for name in option.opts}
         passes: list[str] = []
         others: list[str] = []
+        pipeline: str | None = None
+        # What a file of the user's registers is known when it is loaded: what is no pass then is refused then.
+        loads = False
         left = iter(args)
-        for argument in left:
-            if argument == "--":
-                others += [argument, *left]
+        for given in left:
+            if given == "--":
+                others += [given, *left]
                 break
+            argument = _with_two_dashes(given, own, with_value)
             flag, equals, texts = argument.partition("=")
             if not flag.startswith("--") or flag in own:
+                if equals and flag in own - with_value:
+                    raise UsageError(f"cutecc opt has no option {argument}", hints=[f"{flag} takes no value"])
                 others.append(argument)
                 if argument in with_value:
                     others += itertools.islice(left, 1)
+                pipeline = flag if flag in _PIPELINE else pipeline
+                loads = loads or flag == "--load"
                 continue
-            _refuse_misspelled(flag, own)
+            if not loads and (hints := _misspelled(flag, own)):
+                raise _no_option(flag, hints)
             passes.append(f"{flag[2:]}{{{texts}}}" if equals else flag[2:])
         rest = super().parse_args(ctx, others)
+        if passes and pipeline:
+            raise UsageError(
+                f"--{_name(passes[0])} and {pipeline} both say which passes run",
+                hints=["say all of it with one of them"],
+            )
         ctx.params[PASSES] = passes
         return rest
 
 
-def _refuse_misspelled(flag: str, own: set[str]) -> None:
-    """Raises `UsageError` for what is much like an option and no pass."""
-    close = close_names(flag, own)
-    if close and flag[2:] not in isolation.call("cutecc.passes.lookup:all_names"):
-        raise UsageError(
-            f"no such option: {flag}",
-            hints=[f"did you mean {close[0]}?", f"a pass of that name is --pipeline={flag[2:]}"],
-        )
+def _own_options(context: click.Context) -> list[click.Option]:
+    return [each for each in context.command.get_params(context) if isinstance(each, click.Option)]
+
+
+def _own_flags(context: click.Context) -> set[str]:
+    return {name for option in _own_options(context) for name in option.opts}
+
+
+def _with_two_dashes(argument: str, own: set[str], with_value: set[str]) -> str:
+    """What mlir-opt understands by `-cse`; an option of one letter stays, with its value or without."""
+    if argument.startswith("--") or not argument.startswith("-") or len(argument) < 3:
+        return argument
+    flag = f"-{argument.partition('=')[0]}"
+    if argument[:2] in with_value and flag not in own and flag[2:] not in _all_names():
+        return argument
+    return f"-{argument}"
+
+
+def _all_names() -> set[str]:
+    return isolation.call("cutecc.passes.lookup:all_names")
+
+
+def _name(pass_text: str) -> str:
+    return pass_text.partition("{")[0]
+
+
+def _misspelled(flag: str, own: set[str]) -> list[str]:
+    """The hint for what is much like one of the command's `own` options and no pass."""
+    hints = did_you_mean(flag, own)
+    return hints if hints and flag[2:] not in _all_names() else []
+
+
+def _no_option(flag: str, hints: list[str]) -> UsageError:
+    return UsageError(f"cutecc opt has no option {flag}, and there is no pass of that name", hints=hints)
 
 
 def _print_option(when: str, **attributes: Any) -> Callable[[Any], Any]:
@@ -104,7 +147,7 @@ def _print_option(when: str, **attributes: Any) -> Callable[[Any], Any]:
 @click.command(cls=CommandWithPassFlags, epilog=_EPILOG)
 @click.argument("file", default="-")
 @click.option(
-    *("--pipeline", "--pass-pipeline"),
+    *_PIPELINE,
     metavar="NAME|TEXT|FILE",
     callback=refuse_empty,
     help="The passes to run; none by default.",
@@ -140,7 +183,9 @@ def opt(context: click.Context, file: str, **values: Any) -> None:
     """
     own = getattr(target_in_name(Path(file).name), "name", None)
     target = Target.parse(values["target"] or own or Settings.from_environment().target or "sm_90a")
-    values["pipeline"] = _pipeline(values["pipeline"], values[PASSES])
+    if passes := values[PASSES]:
+        # In the anchor it is no named pipeline, and no file.
+        values["pipeline"] = f"builtin.module({','.join(passes)})"
     request = _request(file, target, values)
     outputs: list[bytes] = []
     failed = False
@@ -158,20 +203,18 @@ def opt(context: click.Context, file: str, **values: Any) -> None:
                 if told.error:
                     report(told.error)
 
-    rewrite_in_worker(request, tell)
+    try:
+        rewrite_in_worker(request, tell)
+    except UsageError as error:
+        unknown = next((name for name in map(_name, passes) if error.message == f"no pass is called '{name}'"), None)
+        if unknown is None:
+            raise
+        flag = f"--{unknown}"
+        raise _no_option(flag, [*_misspelled(flag, _own_flags(context)), *error.hints]) from None
     if request.split or not failed:
         _write(values["output"], f"{MARK}\n".encode().join(outputs))
     if failed:
         context.exit(1)
-
-
-def _pipeline(named: str | None, flags: list[str]) -> str | None:
-    """The pipeline that the user wants, in whichever way it is said."""
-    if named and flags:
-        flag = flags[0].partition("{")[0]
-        raise UsageError(f"--{flag} and --pipeline both say which passes run", hints=["say all of it with one of them"])
-    # In the anchor it is no named pipeline, and no file.
-    return f"builtin.module({','.join(flags)})" if flags else named
 
 
 def _request(file: str, target: Target, values: dict[str, Any]) -> RewriteRequest:

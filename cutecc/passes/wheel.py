@@ -89,8 +89,12 @@ def check_registered(pass_: WheelPass) -> None:
         text = str(failure)
         if "does not refer to a registered pass" in text:
             from cutecc.passes import lookup, plugins
+            from cutecc.passes.named import NAMED
 
-            hints = [*did_you_mean(pass_.name, lookup.all_names()), "cutecc passes lists them all"]
+            if pass_.name in NAMED or lookup.find_pipeline(pass_.name):
+                hints = [f"{pass_.name} is a pipeline: --pipeline={pass_.name}"]
+            else:
+                hints = [*did_you_mean(pass_.name, lookup.all_names()), "cutecc passes lists them all"]
             notes = [failure.message for failure in plugins.failures()]
             raise UsageError(f"no pass is called '{pass_.name}'", notes=notes, hints=hints) from None
         if "can't run" in text or "nest" in text:

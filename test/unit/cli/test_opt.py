@@ -58,6 +58,27 @@ def test_passes_that_are_called_much_like_options_are_passes(cutecc, add: Path, 
     assert (tmp_path / "--cse").read_text().count("arith.addi") == 2
 
 
+def test_one_dash_is_as_good_as_two_before_a_name(cutecc, add: Path, tmp_path: Path) -> None:
+    expected = cutecc("opt", "add.mlir", "--canonicalize=max-iterations=2", "--cse", "--mlir-print-ir-after-all")
+    flags = ("-canonicalize=max-iterations=2", "-cse", "-mlir-print-ir-after-all")
+    done = cutecc("opt", *flags, "-o", "out.mlir", "-split-input-file", "add.mlir")
+    assert ((tmp_path / "out.mlir").read_text(), done.stderr) == (expected.stdout, expected.stderr)
+    assert expected.stdout.count("arith.addi") == 1
+    cutecc("opt", "-oattached.mlir", "-pass-pipeline", "cse", "-", input=ADD)
+    assert (tmp_path / "attached.mlir").read_text() == expected.stdout
+    assert "Usage: cutecc opt" in cutecc("opt", "-h").stdout
+    # A pass whose name begins as the option does.
+    cutecc("opt", "add.mlir", "-one-shot-bufferize", "-o", "-")
+    assert not (tmp_path / "ne-shot-bufferize").exists()
+
+
+@pytest.mark.slow
+def test_a_pass_of_a_file_may_be_called_much_like_an_option(cutecc, add: Path, tmp_path: Path) -> None:
+    (tmp_path / "refuse.py").write_text(REFUSING.replace("refuse-b", "verify-eachh"))
+    assert cutecc("opt", "add.mlir", "--load=refuse.py", "--verify-eachh").stdout.count("arith.addi") == 2
+    assert "--verify-each?" in cutecc("opt", "add.mlir", "--load=refuse.py", "--verify-eahc", status=2).stderr
+
+
 def test_timing_is_told_of_all_modules_and_where_a_pass_fails(cutecc, tmp_path: Path) -> None:
     (tmp_path / "two.mlir").write_text(f"{ADD}// -----\n{ADD}")
     assert cutecc("opt", "two.mlir", "--split-input-file", "--cse", "--mlir-timing").stderr.count("  cse\n") == 1
@@ -91,10 +112,16 @@ def test_opt_runs_a_named_pipeline(cutecc, small_kernel) -> None:
         (["broken.mlir"], 1, "broken.mlir:1:1: error: "),
         (["add.mlir", "--pipeline=cuda-to-binary{dump-ptx-path=x}"], 2, "names a path"),
         ([str(INPUTS / "aborts-while-parsing.mlir")], 1, "reading the module aborted"),
-        (["add.mlir", "--no-such-pass"], 2, "error: no pass is called 'no-such-pass'"),
-        (["add.mlir", "--nvidia"], 2, "error: no pass is called 'nvidia'"),
+        (["add.mlir", "--no-such-pass"], 2, "error: cutecc opt has no option --no-such-pass, and there is no pass of "),
+        (["add.mlir", "--open"], 2, "of that name\nhint: open is a pipeline: --pipeline=open\n"),
+        (["add.mlir", "-open"], 2, "of that name\nhint: open is a pipeline: --pipeline=open\n"),
+        (["add.mlir", "--pipeline=nvidia,cse"], 2, "'nvidia'\nhint: nvidia is a pipeline: --pipeline=nvidia\n"),
         (["add.mlir", "--print-afterall"], 2, "hint: did you mean --print-after-all?"),
+        (["add.mlir", "--mlir-print-ir-module-scope"], 2, "error: cutecc opt has no option --mlir-print-ir-module-sco"),
+        (["add.mlir", "-mlir-disable-threading"], 2, "error: cutecc opt has no option --mlir-disable-threading"),
+        (["add.mlir", "--verify-each=0"], 2, "error: cutecc opt has no option --verify-each=0\nhint: --verify-each"),
         (["add.mlir", "--cse", "--pipeline=canonicalize"], 2, "--cse and --pipeline both say which passes run"),
+        (["add.mlir", "-cse", "-pass-pipeline", "cse"], 2, "--cse and --pass-pipeline both say which passes run"),
     ],
 )
 def test_opt_errors(cutecc, add: Path, tmp_path: Path, arguments: list[str], status: int, message: str) -> None:
