@@ -42,17 +42,18 @@ class Surroundings:
         self._before = self._seen()
 
     def check(self, pass_name: str) -> None:
-        """Raises `PassError` at the first operation that was added, erased or changed meanwhile."""
+        """Raises `PassError` at the first operation that was erased meanwhile, else added or changed."""
         after = self._seen()
-        for address in dict.fromkeys((*after, *self._before)):
+        for address in (*(each for each in self._before if each not in after), *after):
             old, new = self._before.get(address), after.get(address)
             if old is None or new is None or (old.name, old.content) != (new.name, new.content):
-                done = "adds" if old is None else "erases" if new is None else "changes"
                 seen = new or old
                 assert seen is not None
-                is_own = address in self._inside
-                where = ", on which it runs" if is_own else " outside of the operations that it runs on"
-                message = f"pass {pass_name} {done} {seen.name}{where}"
+                if address in self._inside:
+                    message = f"pass {pass_name} erases {seen.name}, and may not erase the operations that it runs on"
+                else:
+                    done = "adds" if old is None else "erases" if new is None else "changes"
+                    message = f"pass {pass_name} {done} {seen.name} outside of the operations that it runs on"
                 raise error(seen.location, message, hints=[WIDER])
 
     def _seen(self) -> dict[int, _Seen]:

@@ -46,6 +46,8 @@ module {
 }
 """
 
+_Own = Literal["", "fail", "raise", "own", "erase-own", "replace-own"]
+_Others = Literal["add", "erase", "erase-next", "erase-holder", "rename-holder", "change-other"]
 visited: list[str] = []
 
 
@@ -60,9 +62,7 @@ class OnFunctions(OperationPass):
     name: ClassVar[str] = "test-on-functions"
     runs_on: ClassVar[tuple[str, ...]] = FUNCTIONS
 
-    then: Literal[
-        "", "fail", "raise", "add", "erase", "erase-next", "erase-own", "rename-holder", "change-other", "own"
-    ] = ""
+    then: Literal[_Own, _Others] = ""
 
     def run(self, operation: ir.Operation) -> None:
         visited.append(name_of(operation))
@@ -82,7 +82,13 @@ class OnFunctions(OperationPass):
             case "erase-next":
                 erase(next(each for each in others if each.name == "func.func"))
             case "erase-own":
+                operation.erase()
+            case "replace-own":
+                new = ir.Operation.parse("func.func private @new()", context=operation.context)
+                holder.regions[0].blocks[0].append(new)
                 erase(operation)
+            case "erase-holder":
+                erase(holder)
             case "rename-holder":
                 holder.attributes["sym_name"] = ir.StringAttr.get("other")
             case "change-other":
@@ -259,6 +265,7 @@ def test_an_exception_is_a_bug_in_the_pass() -> None:
     [
         ("gpu.module(gpu.func(test-on-functions{then=add}))", "adds func.func"),
         ("func.func(test-on-functions{then=erase})", "erases llvm.func"),
+        ("gpu.module(gpu.func(test-on-functions{then=erase-holder}))", "erases gpu.module"),
         ("gpu.module(gpu.func(test-on-functions{then=rename-holder}))", "changes gpu.module"),
         ("func.func(test-on-functions{then=change-other})", "changes gpu.module"),
     ],
@@ -269,9 +276,12 @@ def test_a_pass_that_reaches_out_of_its_operation(text: str, done: str) -> None:
     assert error.hints == ["have it run on what holds all that it changes, such as gpu.module or the module"]
 
 
-def test_a_pass_that_erases_the_operation_that_it_runs_on() -> None:
-    error = failure("gpu.module(gpu.func(test-on-functions{then=erase-own}))")
-    assert error.message == "pass test-on-functions erases gpu.func, on which it runs"
+@pytest.mark.parametrize("then", ["erase-own", "replace-own"])
+def test_a_pass_that_erases_the_operation_that_it_runs_on(then: str) -> None:
+    error = failure(f"gpu.module(gpu.func(test-on-functions{{then={then}}}))")
+    assert error.message == "pass test-on-functions erases gpu.func, and may not erase the operations that it runs on"
+    assert error.location is not None
+    assert error.location.line == 1 + TEXT[: TEXT.index("gpu.func @second")].count("\n")
     assert error.hints == ["have it run on what holds all that it changes, such as gpu.module or the module"]
 
 
