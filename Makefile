@@ -27,11 +27,12 @@ CU13_KERNELS := bit_tricks cluster_reduce device_print experimental_pipeline fp8
 # Where `make docs` adds a version of the site.
 SITE ?= build/site
 
-.PHONY: help demo test test-torch test-cu13 unit lit gpu gpu-sanitize gpu-emulator web test-web lint format bench bench-operations \
-  bench-lowering docs clean
+.PHONY: help dev demo test test-torch test-cu13 unit lit gpu gpu-sanitize gpu-emulator web test-web lint format bench \
+  bench-operations bench-lowering docs clean
 
 help:
 	@echo "make demo    compile examples/elementwise_add.py, every step into cutecc-out/"
+	@echo "make dev     set up .venv for contributors, and run nothing"
 	@echo "make test    lint, types, quick tests of every package; K=lowering: all tests of a part, no lint"
 	@echo "make test-rest  the tests that make test leaves out because they are slow, and the planted bugs"
 	@echo "make test-all  everything: test, test-rest, test-torch, test-cu13, test-web"
@@ -70,6 +71,9 @@ $(BIN)/.torch: $(BIN)/.dev
 $(BIN)/.docs: $(BIN)/.base
 	$(BIN)/python -m pip install --quiet --editable '.[docs]'
 	touch $@
+
+# The environment alone.
+dev: $(BIN)/.dev
 
 demo: $(BIN)/.base
 	$(BIN)/cutecc compile examples/elementwise_add.py --dump-after=all --verbose
