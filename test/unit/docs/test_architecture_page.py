@@ -11,6 +11,10 @@ import architecture_page
 import architecture_picture
 import pytest
 from following import BLOCK, FILE, ROOT
+from import_directions import MAY_IMPORT
+
+from cutecc.passes.builtin import load_builtin_passes
+from cutecc.passes.registry import passes_so_far
 
 TEXT = architecture_page.PAGE.read_text()
 QUESTIONS = re.compile(r"^\| (.+\?) \| (.+) \|$", re.MULTILINE)
@@ -31,6 +35,27 @@ def test_twenty_questions_are_answered_by_paths_that_exist() -> None:
     assert len(answers) == 20 and all(answers)
     for shown, path in (each for answer in answers for each in answer):
         assert shown.rstrip("/") == path and (ROOT / path).exists()
+
+
+def test_what_is_imported_from_above_is_said() -> None:
+    exceptions = {name for allowed in MAY_IMPORT.values() for name in allowed if "." in name}
+    beside_the_picture = TEXT.partition("\n## ")[0]
+    assert set(re.findall(r"`cutecc/(\w+/\w+)\.py`", beside_the_picture)) == {
+        name.replace(".", "/") for name in exceptions
+    }
+
+
+def test_a_pass_is_in_the_file_that_the_page_says() -> None:
+    load_builtin_passes()
+    own = [kind for kind in passes_so_far().values() if kind.__module__.startswith("cutecc.")]
+    files = {kind.name: kind.__module__.rpartition(".")[2].replace("_", "-") for kind in own}
+    elsewhere = {name: file for name, file in files.items() if name != file}
+    checks = {name for name, file in elsewhere.items() if name == f"check-{file}"}
+    composites = {name for name in elsewhere if name.startswith("composite:")}
+    assert checks and composites and checks | composites == elsewhere.keys()
+    rule = " ".join(TEXT.partition("Three rules")[2].partition("\n\n")[0].split())
+    assert "a check, `check-coalescing`, in that of the rest of it, `coalescing.py`" in rule
+    assert "the composites of `lir_composite.py`" in rule
 
 
 def test_the_five_ideas_run_as_shown(tmp_path: Path) -> None:
