@@ -2,7 +2,7 @@
 
 Rows of atoms are functions below `copies`, `multiplies` and `prefetches`. Each gets one thread's use of an atom, a
 `Copy` or a `Product`. What a value of CuTe's carries at run time are its `Leaves`; layouts are computed with in
-`cutecc.layout`, and written out as operations by `Arithmetic`. docs/lowering.md is the guide.
+`cutecc.layout`, and written out as operations by `Arithmetic`. docs/writing-atoms.md is the guide.
 
 The names load what they need when they are first used.
 """
