@@ -33,22 +33,27 @@ def run(line: str, folder: Path) -> list[str]:
 
 @pytest.mark.slow
 def test_the_page_does_what_it_shows(tmp_path: Path) -> None:
+    # As in a checkout: Python started here finds the whole of cutecc.
+    (tmp_path / "cutecc").symlink_to(wheels.ROOT / "cutecc")
     shutil.copytree(wheels.ROOT / "examples", tmp_path / "examples")
     shutil.copytree(built()[0].parent, tmp_path / "dist")
     config = wheels.runtime_config(wheels.read_project())["project"]
     from_an_index = [*config["dependencies"], *config["optional-dependencies"]["emulator"]]
-    followed = 0
+    folder, followed = tmp_path, 0
     for language, block in BLOCK.findall(PAGE.read_text()):
         if language == "python":
-            (tmp_path / "serve.py").write_text(block)
+            (folder / "serve.py").write_text(block)
         for command in commands(block) if language == "console" else ():
-            output = run(command.line, tmp_path)
+            if command.line.startswith("cd "):
+                folder /= command.line.removeprefix("cd ")
+                continue
+            output = run(command.line, folder)
             assert matches(command.excerpt, output), f"{command.line}\n" + "\n".join(output)
-            if (tmp_path / "server").exists():
-                link(tmp_path / "server" / SITE, from_an_index)
+            if (folder / "server").exists():
+                link(folder / "server" / SITE, from_an_index)
             followed += 1
     assert followed > 5
-    assert run("server/bin/python -c 'import serve; print(*serve.kernels)'", tmp_path) == ["sm_80 sm_90a"]
+    assert run("server/bin/python -c 'import serve; print(*serve.kernels)'", folder) == ["sm_80 sm_90a"]
 
 
 def megabytes(requirements: list[str]) -> float:
