@@ -21,9 +21,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from cutecc.ir.names import check_names, matcher
-from cutecc.passes.debug_counter import current_budget
 from cutecc.passes.diagnostics import error
-from cutecc.passes.rewriting import Pattern
+from cutecc.passes.rewriting import Pattern, Patterns
 
 if TYPE_CHECKING:
     from cutecc.ir.mlir import ir
@@ -144,27 +143,25 @@ def convert(
     from cutecc.ir.editing import address_of, is_inside, keeping_erased
     from cutecc.ir.walking import walk
 
-    chosen = [(matcher(pattern.names), pattern) for pattern in patterns]
+    chosen = Patterns(patterns)
     is_structural = matcher(_STRUCTURAL)
     illegal = tuple(illegal)
     check_names(illegal)
     is_illegal = matcher(illegal) if illegal else _nothing
     rewriter = ConversionRewriter(types or TypeConversion())
-    budget = current_budget()
     visited: set[int] = set()
     gone: set[int] = set()
 
     def visit(operation: ir.Operation) -> None:
         name = operation.name
         with before(operation):
-            matching = [] if budget and budget.spent else [pattern for matches, pattern in chosen if matches(name)]
+            matching = [] if chosen.spent else chosen.of(name)
             operands = [rewriter.converted(operand) for operand in operation.operands] if matching else []
             for pattern in matching:
                 pattern(operation, operands, rewriter)
                 if rewriter.replaced and rewriter.replaced[-1] == operation:
                     gone.add(address_of(operation))
-                    if budget:
-                        budget.take(name, operation.location, str(pattern))
+                    chosen.count(pattern, name, operation.location)
                     return
             if is_structural(name):
                 _convert_structure(operation, rewriter)
@@ -188,7 +185,7 @@ def convert(
             raise error(new[0], f"the patterns do not end: they still build {new[0].name}")
         _erase_replaced(rewriter)
         _fold_casts(root)
-        if not (budget and budget.spent):
+        if not chosen.spent:
             _check_all_converted(root, is_illegal)
 
 

@@ -24,13 +24,12 @@ from cutecc.errors import Error
 from cutecc.ir.casters import plain_values
 from cutecc.ir.editing import keeping_erased
 from cutecc.ir.mlir import ir
-from cutecc.ir.names import check_names, matcher
+from cutecc.ir.names import check_names
 from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
-from cutecc.passes.debug_counter import current_budget
 from cutecc.passes.lowering.values.failing import error_at
 from cutecc.passes.lowering.values.leaves import Leaves
-from cutecc.passes.rewriting import Pattern
+from cutecc.passes.rewriting import Pattern, Patterns
 
 Converted: TypeAlias = ir.Value | Sequence[ir.Value | Sequence[ir.Value]]
 """For each result of an operation the leaves that it carries, or its only leaf; of a single result, this leaf alone."""
@@ -58,21 +57,17 @@ def convert_leaves(root: ir.Module | ir.Operation, patterns: Iterable[LeafPatter
     Of several patterns for an operation, the first that matches wins. Raises `PassError` at an operation for which a
     pattern returns other leaves than its results carry, or that it cannot convert.
     """
-    chosen = [(matcher(pattern.names), pattern) for pattern in patterns]
-    if not chosen:
+    chosen, leaves = Patterns(patterns), Leaves()
+    if not chosen.names:
         return
-    leaves, budget = Leaves(), current_budget()
-    by_name: dict[str, list[LeafPattern]] = {}
     with plain_values(), keeping_erased():
-        for operation in walk(root, *names_of(pattern for _, pattern in chosen)):
+        for operation in walk(root, *chosen.names):
             if operation.parent is None:
                 # The module itself: patterns build beside what they convert.
                 continue
             name, place = operation.name, operation.location
-            if name not in by_name:
-                by_name[name] = [pattern for matches, pattern in chosen if matches(name)]
-            for pattern in by_name[name]:
-                if budget and budget.spent:
+            for pattern in chosen.of(name):
+                if chosen.spent:
                     return
                 try:
                     # As in `before`, but without a generator for each operation of a module.
@@ -83,8 +78,7 @@ def convert_leaves(root: ir.Module | ir.Operation, patterns: Iterable[LeafPatter
                         leaves.replace_here(operation, _by_result(converted, pattern))
                 except Error as failure:
                     raise error_at(operation, failure) from failure
-                if budget:
-                    budget.take(name, place, str(pattern))
+                chosen.count(pattern, name, place)
                 break
 
 
@@ -111,12 +105,7 @@ class LeafConversion(ModulePass):
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         if "lowers" not in vars(cls):
-            cls.lowers = names_of(leaf_patterns(cls))
+            cls.lowers = Patterns(leaf_patterns(cls)).names
 
     def run(self, module: ir.Module) -> None:
         convert_leaves(module, leaf_patterns(self))
-
-
-def names_of(patterns: Iterable[LeafPattern]) -> tuple[str, ...]:
-    """The operations that there are patterns for, each once."""
-    return tuple(dict.fromkeys(name for pattern in patterns for name in pattern.names))

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from cutecc.ir.mlir import ir
 
 Result = TypeVar("Result", covariant=True)
+AnyPattern = TypeVar("AnyPattern", bound="Pattern[Any]")
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,36 @@ class Pattern(Generic[Result]):
     def __get__(self, instance: object, owner: type) -> Self:
         # A pattern may be a method of a pass, whose options it then sees.
         return self if instance is None else dataclasses.replace(self, function=functools.partial(self, instance))
+
+
+class Patterns(Generic[AnyPattern]):
+    """The patterns that a driver applies, as long as `max-rewrites` allows it."""
+
+    def __init__(self, patterns: Iterable[AnyPattern]) -> None:
+        self._chosen = [(matcher(pattern.names), pattern) for pattern in patterns]
+        self._by_name: dict[str, list[AnyPattern]] = {}
+        self._budget = current_budget()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The operations and dialects that they are for, each once."""
+        return tuple(dict.fromkeys(name for _, pattern in self._chosen for name in pattern.names))
+
+    @property
+    def spent(self) -> bool:
+        """Whether none may be applied any more."""
+        return self._budget is not None and self._budget.spent
+
+    def of(self, name: str) -> list[AnyPattern]:
+        """Those for operations called `name`: the first that matches wins."""
+        if name not in self._by_name:
+            self._by_name[name] = [pattern for matches, pattern in self._chosen if matches(name)]
+        return self._by_name[name]
+
+    def count(self, pattern: AnyPattern, name: str, place: ir.Location) -> None:
+        """Count that `pattern` has changed an operation called `name`, which may be gone."""
+        if self._budget is not None:
+            self._budget.take(name, place, str(pattern))
 
 
 def rewrites(*names: str) -> Callable[[Callable[..., bool | None]], Pattern[bool | None]]:
@@ -103,18 +134,15 @@ def rewrite(root: ir.Module | ir.Operation, patterns: Iterable[Pattern[bool | No
     from cutecc.ir.editing import address_of, is_erased, is_inside, keeping_erased
     from cutecc.ir.walking import walk
 
-    chosen = [(matcher(pattern.names), pattern) for pattern in patterns]
-    names = [name for _, pattern in chosen for name in pattern.names]
-    budget = current_budget()
+    chosen = Patterns(patterns)
 
     def apply(operation: ir.Operation, name: str) -> tuple[Pattern[bool | None], Rewriter] | None:
-        for matches, pattern in chosen:
-            if matches(name):
-                rewriter = Rewriter()
-                with before(operation):
-                    changed = pattern(operation, rewriter)
-                if changed or rewriter.changed:
-                    return pattern, rewriter
+        for pattern in chosen.of(name):
+            rewriter = Rewriter()
+            with before(operation):
+                changed = pattern(operation, rewriter)
+            if changed or rewriter.changed:
+                return pattern, rewriter
         return None
 
     # What a change affects may lie outside.
@@ -123,7 +151,7 @@ def rewrite(root: ir.Module | ir.Operation, patterns: Iterable[Pattern[bool | No
     rewrites_left: int | None = None
     with plain_values(), keeping_erased():
         while True:
-            operations = deque(walk(root.operation, *names))
+            operations = deque(walk(root.operation, *chosen.names))
             # Every operation may be rewritten several times, but not forever.
             rewrites_left = rewrites_left or 1000 + 50 * len(operations)
             settled = True
@@ -134,7 +162,7 @@ def rewrite(root: ir.Module | ir.Operation, patterns: Iterable[Pattern[bool | No
                 if operation.parent is None:
                     # The module itself: patterns build beside what they rewrite.
                     continue
-                if budget and budget.spent:
+                if chosen.spent:
                     return changed
                 # Afterwards it may be gone.
                 name, place = operation.name, operation.location
@@ -142,8 +170,7 @@ def rewrite(root: ir.Module | ir.Operation, patterns: Iterable[Pattern[bool | No
                     continue
                 pattern, rewriter = applied
                 changed, settled = True, False
-                if budget:
-                    budget.take(name, place, str(pattern))
+                chosen.count(pattern, name, place)
                 if once:
                     continue
                 operations.extend(rewriter.affected)

@@ -12,7 +12,7 @@ from cutecc.ir.mlir import ir, nvvm
 from cutecc.ir.types import CopyAtom, view
 from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
-from cutecc.passes.leaf_conversion import Converted, convert_leaves, converts_leaves, leaf_patterns, names_of
+from cutecc.passes.leaf_conversion import Converted, convert_leaves, converts_leaves, leaf_patterns
 from cutecc.passes.lowering.lower_cute_types import stored
 from cutecc.passes.lowering.values.descriptor_assertions import assert_copyable
 from cutecc.passes.lowering.values.descriptors import DESCRIPTOR, WORDS, descriptor, modes, replace_tensor, steps
@@ -24,6 +24,7 @@ from cutecc.passes.lowering.values.pointers import element_pointer
 from cutecc.passes.lowering.values.tensors import tensor_of
 from cutecc.passes.lowering.values.vector_accesses import load, store
 from cutecc.passes.registry import register
+from cutecc.passes.rewriting import Patterns
 
 _MADE = tuple(f"cute_nvgpu.atom.make_non_exec_tiled_tma_{what}" for what in ("load", "store", "reduce"))
 _ALIGNMENT = 64
@@ -108,7 +109,7 @@ class LowerTmaDescriptors(ModulePass):
     """
 
     name: ClassVar[str] = "lower-tma-descriptors"
-    lowers: ClassVar[tuple[str, ...]] = names_of(leaf_patterns(_Descriptors))
+    lowers: ClassVar[tuple[str, ...]] = Patterns(leaf_patterns(_Descriptors)).names
 
     def run(self, module: ir.Module) -> None:
         addresses = _by_address(module)
