@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from cutecc.compilation.request import CompileOptions, CompileRequest
 from cutecc.compilation.versions import current_versions
+from cutecc.config import Settings
 from cutecc.errors import Error, InternalError, PassError, RecordError, describe
 from cutecc.ir.modules import BYTECODE_MAGIC, fresh_context, parse, to_text
 from cutecc.passes import manager
@@ -28,7 +29,8 @@ from cutecc.passes.named import NAMED
 from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.passes.pipeline import Pipeline
 from cutecc.passes.pipelines import choose_pipeline
-from cutecc.passes.registrations import is_from_file
+from cutecc.passes.registrations import ATOMS, definitions, is_from_file
+from cutecc.passes.sources import meets_atoms
 from cutecc.record import Artifact, Compilation
 from cutecc.record.folder import RecordFolder, file_name
 from cutecc.record.reproducer import MARK, Expected, Reproducer
@@ -160,7 +162,7 @@ def save_internal(
         folder = RecordFolder.reopen(output, request.output_handle) if output and is_there else None
     except (OSError, RecordError):
         folder = None
-    name = save_whole(request.module, reproducer, error, folder)
+    name = save_whole(request.module, reproducer, error, folder, named_files())
     if folder:
         folder.close()
     return name if folder else None
@@ -182,11 +184,17 @@ def _write(
     return data
 
 
+def named_files() -> list[str]:
+    """The files of `--load`, as the user has to name them here."""
+    return [os.path.relpath(file) for file in Settings.from_environment().load]
+
+
 def _files(pass_: Pass) -> tuple[str, ...]:
-    """The file that has to be loaded for `pass_` to be known."""
-    module = pass_.definition.__module__
-    file = sys.modules[module].__file__ if is_from_file(module) else None
-    return (os.path.relpath(file),) if file else ()
+    """The files that have to be loaded for `pass_` to be known, and the rows of atoms that it may meet."""
+    rows = definitions(ATOMS).values() if meets_atoms([pass_]) else ()
+    modules = dict.fromkeys(each.__module__ for each in (pass_.definition, *rows))
+    files = [sys.modules[module].__file__ for module in modules if is_from_file(module)]
+    return tuple(os.path.relpath(file) for file in files if file)
 
 
 def module_after(module: bytes, source: str, pipeline: Pipeline) -> str:

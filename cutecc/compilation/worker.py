@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
 from cutecc.compilation.events import ArtifactsStarted, Event, Parsed, PassFinished, PassStarted, Planned
 from cutecc.compilation.request import CompileRequest
 from cutecc.errors import Error, InternalError, ParseError, PassError
@@ -121,6 +123,7 @@ class _Follower:
         if compilation:
             compilation.failure = Failure.of("artifacts" if self._passes_done else "passes", error, name)
             if name:
+                compilation.failure = replace(compilation.failure, load=reproducing.named_files())
                 compilation.artifacts.append(Artifact("reproducer", name))
             self.close(request, "failed")
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
-
 from cutecc.compilation import reproducing
 from cutecc.compilation.versions import current_versions
-from cutecc.config import Settings
 from cutecc.errors import Error, PassError
 from cutecc.opt.request import RewriteRequest
 from cutecc.record.reproducer import Expected, Reproducer
@@ -27,5 +24,4 @@ def save(request: RewriteRequest, chunk: bytes, error: Error, expected: Expected
     name = error.pass_name if isinstance(error, PassError) else ""
     message = error.message.partition("\n")[0]
     reproducer = Reproducer("opt", options, expected, name, message, current_versions())
-    load = [os.path.relpath(file) for file in Settings.from_environment().load]
-    reproducing.save_whole(chunk, reproducer, error, load=load)
+    reproducing.save_whole(chunk, reproducer, error, load=reproducing.named_files())

@@ -282,9 +282,11 @@ def test_a_mistake_of_cutecc_on_the_command_line_is_saved_in_the_record(
     assert f"error: {message}" in done.stderr
     file = saved(done)
     assert file == "out/reproducer-compile.mlir"
+    assert done.stderr.rstrip().endswith(" --load=passes.py")
     record = read_folder(folder / "out")
     assert record.status == "failed"
     assert record.failure is not None
+    assert record.failure.load == ["passes.py"]
     assert (record.failure.stage, record.failure.reproducer) == ("artifacts", "reproducer-compile.mlir")
     assert read_reproducer((folder / file).read_text()).expected == expected
     assert cutecc("repro", file, LOAD).stdout.startswith("still happens: ")
