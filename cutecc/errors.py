@@ -243,6 +243,16 @@ def message_of(failure: BaseException) -> str:
         return "an exception that has no text"
 
 
+def line_in(file: str | None, failure: BaseException) -> SourceLocation | None:
+    """The line of `file` that `failure` came through last, if it came through any."""
+    found, trace = None, failure.__traceback__
+    while trace is not None:
+        if file and trace.tb_frame.f_code.co_filename == file:
+            found = SourceLocation(file, trace.tb_lineno)
+        trace = trace.tb_next
+    return found
+
+
 def foreign_failures() -> tuple[type[BaseException], ...]:
     """What to catch around code that is not ours. It may call `sys.exit`; only the user's own interrupt goes through.
 

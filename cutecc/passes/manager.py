@@ -6,12 +6,11 @@ import contextlib
 import functools
 import sys
 import time
-import traceback
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from cutecc.errors import Error, PassError, SourceLocation, describe, foreign_failures
+from cutecc.errors import Error, PassError, describe, foreign_failures, line_in
 from cutecc.ir import interrupts
 from cutecc.ir.casters import plain_values
 from cutecc.passes.analyses import forget_analyses, sharing_analyses
@@ -169,14 +168,7 @@ def _run_python(pass_: Pass, module: ir.Module) -> None:
     except foreign_failures() as failure:
         raise PassError(
             f"pass {pass_.name} failed with an internal error: {describe(failure)}",
-            location=_line_in(pass_, failure),
+            location=line_in(getattr(sys.modules.get(pass_.definition.__module__), "__file__", None), failure),
             pass_name=pass_.name,
             hints=["this is a bug in the pass; --debug shows where"],
         ) from failure
-
-
-def _line_in(pass_: Pass, failure: BaseException) -> SourceLocation | None:
-    """The line of the file that defines the pass which `failure` came through last."""
-    file = getattr(sys.modules.get(pass_.definition.__module__), "__file__", None)
-    lines = [line for frame, line in traceback.walk_tb(failure.__traceback__) if frame.f_code.co_filename == file]
-    return SourceLocation(file, lines[-1]) if file and lines else None

@@ -9,8 +9,9 @@ from cutecc.errors import Error
 from cutecc.ir.mlir import ir
 from cutecc.ir.types import view
 from cutecc.passes.leaf_conversion import Converted, LeafConversion, converts_leaves
-from cutecc.passes.lowering.atoms.registry import State, copy_atom, copy_row, mma_atom, mma_row, prefetch_of
+from cutecc.passes.lowering.atoms.registry import State, copy_atom, copy_row, mma_atom, mma_row, prefetch_row
 from cutecc.passes.lowering.atoms.uses import Copy, Product
+from cutecc.passes.lowering.atoms.writing import write
 from cutecc.passes.lowering.values.integers import Predicate, compare, constant, resize
 from cutecc.passes.lowering.values.leaves import Leaves
 from cutecc.passes.lowering.values.loops import only_if
@@ -47,7 +48,7 @@ class LowerAtoms(LeafConversion):
             condition = _holds(predicate, own=row.has_predicate)
         own = condition if row.has_predicate else None
         with only_if(None if row.has_predicate else condition):
-            row.lower(Copy(atom, (source, destination), own, _fields(row.state, atom_value, leaves)))
+            write(row, Copy(atom, (source, destination), own, _fields(row.state, atom_value, leaves)), destination)
         return []
 
     @converts_leaves("cute.prefetch_atom_call")
@@ -55,7 +56,7 @@ class LowerAtoms(LeafConversion):
         atom_value, source = call.operands
         atom = copy_atom(view(atom_value.type))
         fields = _fields(copy_row(atom, self._target).state, atom_value, leaves)
-        prefetch_of(atom, self._target)(Copy(atom, (operand_of(source, leaves),), None, fields))
+        prefetch_row(atom, self._target).write(Copy(atom, (operand_of(source, leaves),), None, fields))
         return []
 
     @converts_leaves("cute.mma_atom_call")
@@ -64,7 +65,7 @@ class LowerAtoms(LeafConversion):
         atom = mma_atom(view(atom_value.type))
         row = mma_row(atom, self._target)
         d, a, b, c = (operand_of(value, leaves) for value in values)
-        row.lower(Product(atom, (d, a, b, c), _fields(row.state, atom_value, leaves)))
+        write(row, Product(atom, (d, a, b, c), _fields(row.state, atom_value, leaves)), d)
         return []
 
     @property

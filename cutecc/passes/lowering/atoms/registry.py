@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
-from cutecc.errors import Error, UsageError
+from cutecc.errors import Error, SourceLocation, UsageError, describe, foreign_failures, line_in
 from cutecc.ir.types import CopyAtom, MmaAtom, TiledCopy, TiledMma, TypeView
 from cutecc.layout import Layout
 from cutecc.passes import plugins, registrations
@@ -36,6 +36,7 @@ State = tuple[tuple[str, str], ...]
 
 Atom = TypeVar("Atom", CopyAtom, MmaAtom)
 _Lower = TypeVar("_Lower", bound=Callable[..., None])
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +54,46 @@ class Row(Generic[Atom]):
     loaded_with: object = field(repr=False)
     """Of the module that has `lower`: its spec, of which a reload makes another."""
 
+    def is_for(self, atom: Atom) -> bool:
+        """Whether it takes an atom."""
+        return self.takes is None or self._called(self.takes, atom)
+
+    def is_on(self, chip: Target) -> bool:
+        """Whether a chip has its instruction."""
+        return self.chips is None or self._called(self.chips, chip)
+
+    def write(self, use: Copy | Product) -> None:
+        """Write the instructions of one thread's use of the atom."""
+        self._called(self.lower, use)
+
+    def _called(self, function: Callable[[Any], _T], given: Any) -> _T:
+        """What a function of the row gives. Raises `Error` at the line where it failed for a reason of no `Error`."""
+        try:
+            return function(given)
+        except Error as error:
+            if not (self.is_own or error.location):
+                error.notes.append(f"the row {self.lower.__qualname__} is at {self._line(function, error)}")
+            raise
+        except foreign_failures() as failure:
+            raise Error(
+                f"the row {self.lower.__qualname__} failed with an internal error: {describe(failure)}",
+                location=self._line(function, failure),
+                hints=["this is a bug in the row; --debug shows where"],
+            ) from failure
+
+    def _line(self, function: Callable[..., object], failure: BaseException) -> SourceLocation | None:
+        """Where in the file of a function of the row `failure` came from; where the function begins, if from its call.
+
+        For a function that Python did not compile, where the row begins.
+        """
+        code = _code(function)
+        return (line_in(code.co_filename, failure) or _beginning(code)) if code else self.beginning
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is cutecc's."""
+        return self.lower.__module__.startswith("cutecc.")
+
     @property
     def before_chips(self) -> tuple[Any, ...]:
         """What passes go by that know no chip: rows for one atom on several have it in common."""
@@ -61,13 +102,17 @@ class Row(Generic[Atom]):
     @property
     def place(self) -> str:
         """Where it is: function, file and line."""
-        where = f" ({self.code.co_filename}:{self.code.co_firstlineno})" if self.code else ""
-        return f"{self.name}{where}"
+        return f"{self.name} ({self.beginning})" if self.beginning else self.name
+
+    @property
+    def beginning(self) -> SourceLocation | None:
+        """Where the first line of its function is, decorators and all."""
+        return _beginning(self.code) if self.code else None
 
     @property
     def code(self) -> CodeType | None:
         """What the function below its decorators executes."""
-        return getattr(inspect.unwrap(self.lower), "__code__", None)
+        return _code(self.lower)
 
     @property
     def name(self) -> str:
@@ -78,6 +123,14 @@ class Row(Generic[Atom]):
     def origin(self) -> str:
         """The file or package that it comes from."""
         return origin(self.lower)
+
+
+def _code(function: Callable[..., object]) -> CodeType | None:
+    return getattr(inspect.unwrap(function), "__code__", None)
+
+
+def _beginning(code: CodeType) -> SourceLocation:
+    return SourceLocation(code.co_filename, code.co_firstlineno)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +175,7 @@ class _Table(Generic[Atom]):
 
     def of(self, atom: Atom, target: Target | None = None) -> Row[Atom] | None:
         """The row that takes `atom` on `target`, or on some chip. Raises `UsageError` where two do."""
-        found = [row for row in self.all_of(atom) if target is None or row.chips is None or row.chips(target)]
+        found = [row for row in self.all_of(atom) if target is None or row.is_on(target)]
         for other in found[1:]:
             if target is not None or not _are_for_other_chips(found[0], other):
                 raise _two_rows(f"{self.what} {spelled(atom)}", found[0], other, "have one of them not take it")
@@ -141,7 +194,7 @@ class _Table(Generic[Atom]):
     def all_of(self, atom: Atom) -> Iterator[Row[Atom]]:
         """The rows that take `atom`."""
         load()
-        return (row for row in self.rows.get(atom.kind, ()) if row.takes is None or row.takes(atom))
+        return (row for row in self.rows.get(atom.kind, ()) if row.is_for(atom))
 
     def definitions(self) -> Mapping[str, Callable[..., None]]:
         """The function of each row; what registers itself has these (`registrations`)."""
@@ -165,7 +218,7 @@ def _succeeds(new: Row[Any], old: Row[Any]) -> bool:
 
 def _other_chip(rows: Sequence[Row[Any]]) -> list[str]:
     """A hint at the oldest chip that one of `rows` is for: `lower-atoms` by itself is for its option's default."""
-    chips = (chip for chip in known_targets() if any(row.chips and row.chips(chip) for row in rows))
+    chips = (chip for chip in known_targets() if any(row.chips and row.is_on(chip) for row in rows))
     return [f"{chip} has a row for it: lower-atoms{{chip={chip}}}" for chip in itertools.islice(chips, 1)]
 
 
@@ -289,13 +342,13 @@ def copy_row(atom: CopyAtom, target: Target | None = None) -> CopyRow:
     return row
 
 
-def prefetch_of(atom: CopyAtom, target: Target) -> Callable[[Copy], None]:
-    """How a copy atom prefetches; `Error` for one that has no way to."""
+def prefetch_row(atom: CopyAtom, target: Target) -> Row[CopyAtom]:
+    """The row by which a copy atom prefetches; `Error` for one that has no way to."""
     copy_row(atom, target)
     row = _PREFETCHES.of(atom, target)
     if row is None:
         raise Error(f"the copy atom {spelled(atom)} has no instruction that prefetches", hints=[HINT])
-    return row.lower
+    return row
 
 
 def find_mma_row(atom: MmaAtom) -> Row[MmaAtom] | None:

@@ -10,7 +10,7 @@ from cutecc.ir.mlir import ir
 from cutecc.ir.types import CopyAtom, MmaAtom
 from cutecc.layout.tiled import values_of
 from cutecc.passes.lowering.values.tensors import Coordinates, Operand, known_count
-from cutecc.passes.lowering.values.vector_accesses import Tensor, joined
+from cutecc.passes.lowering.values.vector_accesses import Tensor, element_count, joined
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,20 @@ class Product:
         return joined(in_memory(self.operands[3]).load(self.counts[2]))
 
     def store(self, values: ir.Value) -> None:
-        """Store what it has of D, a vector."""
-        in_memory(self.operands[0]).store([values], self.counts[2])
+        """Store what it has of D, a vector. Raises `Error` for anything else, and for more or fewer numbers."""
+        if other := _other_than_vector(values):
+            raise Error(f"the row stores {other}, D is a vector", hints=["vector_of makes a vector of numbers"])
+        stored, wanted = element_count(values), self.counts[2]
+        if stored != wanted:
+            raise Error(f"the row stores {stored} number{'s' * (stored != 1)}, D has {wanted}")
+        in_memory(self.operands[0]).store([values], wanted)
+
+
+def _other_than_vector(given: object) -> str:
+    """What is given in the place of a vector; empty for a vector."""
+    if not isinstance(given, ir.Value):
+        return f"a {type(given).__name__}"
+    return "" if isinstance(given.type, ir.VectorType) else f"a value of type {given.type}"
 
 
 def in_memory(operand: Operand) -> Tensor:

@@ -85,7 +85,13 @@ class Tensor:
         return [self._load_one(offset, run, loading or load) for offset in self.offsets(count, run, begin)]
 
     def store(self, vectors: Sequence[ir.Value], count: int, storing: Storing | None = None, *, begin: int = 0) -> None:
-        """Store `count` elements from `begin` on, given as vectors of equal lengths; `storing` stores one."""
+        """Store `count` elements from `begin` on, given as vectors of equal lengths; `storing` stores one.
+
+        Raises `Error` where they are more or fewer.
+        """
+        given = sum(map(element_count, vectors))
+        if given != count:
+            raise Error(f"{count} elements are to be stored, {given} are given")
         run = self._vector_length(count, begin)
         pieces = regrouped(vectors, run)
         for offset, piece in zip(self.offsets(count, run, begin), pieces, strict=True):
@@ -187,6 +193,11 @@ def regrouped(vectors: Sequence[ir.Value], length: int) -> list[ir.Value]:
         return list(vectors)
     elements = [element for vector in vectors for element in elements_of(vector)]
     return [vector_of(elements[begin : begin + length]) for begin in range(0, len(elements), length)]
+
+
+def element_count(value: ir.Value) -> int:
+    """How many elements a vector has."""
+    return math.prod(ir.VectorType(value.type).shape)
 
 
 def elements_of(value: ir.Value) -> list[ir.Value]:
