@@ -72,8 +72,8 @@ class CommandWithPassFlags(click.Command):
         passes: list[str] = []
         others: list[str] = []
         pipeline: str | None = None
-        # What a file of the user's registers is known when it is loaded: what is no pass then is refused then.
-        loads = False
+        # Which passes a file of the user's registers is known when it is loaded: what is no pass is refused then.
+        loads = any(each.partition("=")[0] in ("--load", "-load") for each in args)
         left = iter(args)
         for given in left:
             if given == "--":
@@ -88,10 +88,9 @@ class CommandWithPassFlags(click.Command):
                 if argument in with_value:
                     others += itertools.islice(left, 1)
                 pipeline = flag if flag in _PIPELINE else pipeline
-                loads = loads or flag == "--load"
                 continue
             if not loads and (hints := _misspelled(flag, own)):
-                raise _no_option(flag, hints)
+                raise _no_option(flag, hints, [])
             passes.append(f"{flag[2:]}{{{texts}}}" if equals else flag[2:])
         rest = super().parse_args(ctx, others)
         if passes and pipeline:
@@ -135,8 +134,9 @@ def _misspelled(flag: str, own: set[str]) -> list[str]:
     return hints if hints and flag[2:] not in _all_names() else []
 
 
-def _no_option(flag: str, hints: list[str]) -> UsageError:
-    return UsageError(f"cutecc opt has no option {flag}, and there is no pass of that name", hints=hints)
+def _no_option(flag: str, hints: list[str], notes: list[str]) -> UsageError:
+    message = f"cutecc opt has no option {flag}, and there is no pass of that name"
+    return UsageError(message, notes=notes, hints=hints)
 
 
 def _print_option(when: str, **attributes: Any) -> Callable[[Any], Any]:
@@ -210,7 +210,7 @@ def opt(context: click.Context, file: str, **values: Any) -> None:
         if unknown is None:
             raise
         flag = f"--{unknown}"
-        raise _no_option(flag, [*_misspelled(flag, _own_flags(context)), *error.hints]) from None
+        raise _no_option(flag, [*_misspelled(flag, _own_flags(context)), *error.hints], error.notes) from None
     if request.split or not failed:
         _write(values["output"], f"{MARK}\n".encode().join(outputs))
     if failed:

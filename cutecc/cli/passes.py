@@ -31,8 +31,11 @@ def passes(name: str | None) -> None:
         return
     found = next((entry for entry in entries if entry.name == name), None)
     if found is None:
-        hints = [*did_you_mean(name, [entry.name for entry in entries]), "cutecc passes lists them all"]
-        raise UsageError(f"no pass is called '{name}'", hints=hints)
+        if name in isolation.call("cutecc.passes.pipelines:named_pipelines"):
+            hints = [f"{name} is a pipeline: cutecc pipelines {name}"]
+        else:
+            hints = did_you_mean(name, [entry.name for entry in entries])
+        raise UsageError(f"no pass is called '{name}'", hints=[*hints, "cutecc passes lists them all"])
     _show_one(found)
 
 

@@ -75,7 +75,7 @@ def test_one_dash_is_as_good_as_two_before_a_name(cutecc, add: Path, tmp_path: P
 @pytest.mark.slow
 def test_a_pass_of_a_file_may_be_called_much_like_an_option(cutecc, add: Path, tmp_path: Path) -> None:
     (tmp_path / "refuse.py").write_text(REFUSING.replace("refuse-b", "verify-eachh"))
-    assert cutecc("opt", "add.mlir", "--load=refuse.py", "--verify-eachh").stdout.count("arith.addi") == 2
+    assert cutecc("opt", "add.mlir", "--verify-eachh", "--load=refuse.py").stdout.count("arith.addi") == 2
     assert "--verify-each?" in cutecc("opt", "add.mlir", "--load=refuse.py", "--verify-eahc", status=2).stderr
 
 

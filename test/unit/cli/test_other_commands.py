@@ -73,6 +73,15 @@ def test_a_pass_that_is_not_there(cutecc) -> None:
     ]
 
 
+def test_a_pipeline_is_no_pass(cutecc) -> None:
+    done = cutecc("passes", "open", status=2)
+    assert done.stderr.splitlines() == [
+        "error: no pass is called 'open'",
+        "hint: open is a pipeline: cutecc pipelines open",
+        "hint: cutecc passes lists them all",
+    ]
+
+
 # pipelines
 
 
