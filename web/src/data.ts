@@ -176,7 +176,8 @@ export interface Step {
   index: number;
   name: string;
   pass_text: string;
-  provider: "wheel" | "reimplementation" | "composite" | "cutecc" | "plugin";
+  /** Who ran the pass; `providerName` says it in words. */
+  provider: "wheel" | "stand-in" | "composite" | "cutecc" | "plugin";
   status: "ok" | "failed";
   seconds: number;
   changed: boolean | null;

@@ -10,6 +10,11 @@ interface State {
   name: "changed" | "unchanged" | "failed" | "unknown" | "none";
 }
 
+/** Manifests keep the name that their first readers know. */
+export function providerName(step: Step): string {
+  return step.provider === "stand-in" ? "reimplementation" : step.provider;
+}
+
 export function stateOf(stop: Stop): State {
   const { step } = stop;
   if (stop.kind !== "pass" || step === null) return { sign: "", words: "", name: "none" };
@@ -72,7 +77,7 @@ function Row({ stop, current }: { stop: Stop; current: boolean }) {
         <span class="title">{stop.title}</span>
         {state.words !== "" && <span class="hidden">, {state.words}</span>}
         {state.name === "failed" && <span class="tag bad">failed</span>}
-        {step !== null && step.provider !== "wheel" && <span class="tag">{step.provider}</span>}
+        {step !== null && step.provider !== "wheel" && <span class="tag">{providerName(step)}</span>}
       </span>
       <span class="time">{step !== null ? formatSeconds(step.seconds) : ""}</span>
       {changes.length > 0 && (

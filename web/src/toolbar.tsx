@@ -1,6 +1,6 @@
 /** Above the text: what it is, what it is compared with, and how it is shown. */
 
-import { dialectChanges, formatSeconds, stateOf } from "./passes";
+import { dialectChanges, formatSeconds, providerName, stateOf } from "./passes";
 import { defaultBase } from "./stops";
 import { type Mode, base, foldTypes, mode, selected, shownFunction, stop, stops, type Stop } from "./store";
 import { baseStop, currentComparison, differences, functions } from "./viewer";
@@ -144,7 +144,7 @@ function About({ shown }: { shown: Stop }) {
             {state.sign} {state.words}
           </span>
           <span>{formatSeconds(step.seconds)}</span>
-          <span title="Who runs the pass">{step.provider}</span>
+          <span title="Who runs the pass">{providerName(step)}</span>
         </span>
       )}
       {changes.length > 0 && (
