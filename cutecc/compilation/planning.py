@@ -13,6 +13,7 @@ from cutecc.compilation.versions import current_versions
 from cutecc.errors import UsageError
 from cutecc.ir.modules import body_of
 from cutecc.ir.variables import variables_of
+from cutecc.ir.version import installed_release
 from cutecc.passes import plugins
 from cutecc.passes.base import Pass
 from cutecc.passes.dumps import Stage
@@ -174,11 +175,12 @@ def _edited_pipeline(pipeline: Pipeline, options: CompileOptions) -> Pipeline:
 
 
 def _check_chip(target: Target, pipeline: Pipeline, module: ir.Module) -> None:
-    """A pipeline file, or a module that has passed `cuda-compute-target`, is for one chip."""
+    """A pipeline file, or a module that has got its target, is for one chip."""
+    sets_target = installed_release().sets_target
     chips = {
-        (pass_.option("chip") or "", "the pipeline's cuda-compute-target")
+        (pass_.option("chip") or "", f"the pipeline's {sets_target}")
         for pass_ in pipeline
-        if isinstance(pass_, WheelPass) and pass_.name == "cuda-compute-target"
+        if isinstance(pass_, WheelPass) and pass_.name == sets_target
     }
     for operation in body_of(module.operation):
         if operation.name == "gpu.module" and "targets" in operation.attributes:

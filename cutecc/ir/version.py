@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import warnings
 from importlib import metadata
 
@@ -24,29 +25,30 @@ def installed_version() -> str:
 
 @functools.cache
 def installed_release() -> Release:
-    """The release that is installed; of one that cutecc does not know, the newest, with a warning.
+    """The release that is installed; of one newer than all that cutecc knows, the newest.
 
-    Raises `UnsupportedVersionError` for those older than all that it knows, and for another major version.
+    Warns of all but the newest, which alone every test is run with. Raises `UnsupportedVersionError` for those older
+    than all that it knows, and for another major version.
     """
     version = installed_version()
     numbers = _numbers(version)
-    known = next((each for each in RELEASES if _numbers(each.version) == numbers), None)
-    if known:
-        return known
     if numbers < _numbers(_OLDEST.version) or numbers[0] != _numbers(_NEWEST.version)[0]:
         message = f"{PACKAGE} {version} is not supported: cutecc needs {_OLDEST.version} to {_NEWEST.version}"
         raise UnsupportedVersionError(message, hints=[_INSTALL])
-    warnings.warn(
-        f"{PACKAGE} {version} is newer than those that cutecc is tested with ({_OLDEST.version} to {_NEWEST.version}); "
-        "passes may have changed their names and options",
-        stacklevel=2,
-    )
-    return _NEWEST
+    release = next((each for each in RELEASES if _numbers(each.version) == numbers), _NEWEST)
+    if numbers != _numbers(_NEWEST.version):
+        warnings.warn(
+            f"{PACKAGE} {version} is not the version that cutecc is tested with ({_NEWEST.version}); "
+            "passes may have changed their names and options",
+            stacklevel=2,
+        )
+    return release
 
 
 _INSTALL = f"pip install '{PACKAGE}=={_NEWEST.version}.*'"
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    """Major and minor; nothing where the text has none."""
-    return tuple(int(part) for part in version.split(".")[:2] if part.isdigit())
+    """Major and minor, also of a candidate such as `4.9rc1`; nothing where the text does not begin with them."""
+    found = re.match(r"(\d+)\.(\d+)", version)
+    return tuple(map(int, found.groups())) if found else ()

@@ -122,8 +122,9 @@ def test_without_the_wheel_the_error_says_what_to_install(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("version", "outcome"),
     [
-        *[("4.6.0", "4.6"), ("4.7.1", "4.7"), ("4.8.7", "4.8"), ("4.9.0", "4.8, warned"), ("4.80.0", "4.8, warned")],
-        *[("4.5.3", "refused"), ("3.0.0", "refused"), ("5.0.0", "refused"), ("unknown", "refused")],
+        *[("4.8.7", "4.8"), ("4.6.0", "4.6, warned"), ("4.7.1", "4.7, warned")],
+        *[("4.9.0", "4.8, warned"), ("4.80.0", "4.8, warned"), ("4.9rc1", "4.8, warned")],
+        *[("4.5.3", "refused"), ("3.0.0", "refused"), ("5.0.0", "refused"), ("4", "refused"), ("unknown", "refused")],
     ],
 )
 def test_versions(tmp_path, version: str, outcome: str) -> None:
