@@ -19,7 +19,7 @@ import os
 import re
 import threading
 import types
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,6 +37,8 @@ _ROOT_CALLERS = ("kernel_wrapper", "build_ir_module")
 """The functions of the DSL that call a kernel and a host function."""
 _BECOME_ASSEMBLY = ("llvm.inline_asm", "cute.gemm", "cute.mma_atom_call", "nvvm.mbarrier", "math.")
 """The beginnings of names of operations that become inline assembly of several lines."""
+_FIND, _LOCATE = "_get_caller_frame_info", "_get_location_from_frame_info"
+"""The functions of the DSL that find the frame to ascribe an operation to, and make its location."""
 _OURS = __name__.rpartition(".")[0] + "."
 
 
@@ -49,24 +51,29 @@ def user_lines() -> Generator[UserLines]:
     """
     ir: Any = importlib.import_module("cutlass._mlir.ir")
     dsl: Any = importlib.import_module("cutlass._mlir_helpers.op")
-    needed = ("_is_framework_stack_frame", "_fast_frameinfo", "_get_caller_frame_info", "_get_location_from_frame_info")
-    if not all(callable(getattr(dsl, name, None)) for name in needed):
+    if not callable(getattr(dsl, "_is_framework_stack_frame", None)):
         yield UserLines()
         return
     places = _Places(ir, dsl)
     thread = threading.get_ident()
-    build, find, locate = ir.OpView.__init__, dsl._get_caller_frame_info, dsl._get_location_from_frame_info
+    build = ir.OpView.__init__
+    # Before 4.7 the DSL's wrapper of a function that builds operations finds the place itself, and hands it down.
+    find, locate = getattr(dsl, _FIND, None), getattr(dsl, _LOCATE, None)
+    hands_down = not (find and locate)
 
     def build_with_line(self: Any, *args: Any, **kwargs: Any) -> None:
         # With one argument it is a view of an operation that there is.
         if len(args) > 1 and isinstance(args[0], str) and threading.get_ident() == thread:
             try:
-                kwargs["loc"] = places.location(args[0], kwargs.get("loc"), inspect.currentframe())
+                given = kwargs.get("loc")
+                own = places.location(args[0], None if hands_down else given, inspect.currentframe())
+                kwargs["loc"] = given if own is None else own
             except Exception as failure:
                 places.failed(failure)
         build(self, *args, **kwargs)
 
     def find_frame() -> Any:
+        assert find is not None
         place = None
         if threading.get_ident() == thread:
             try:
@@ -76,16 +83,21 @@ def user_lines() -> Generator[UserLines]:
         return find() if place is None else place.described
 
     def locate_frame(described: Any) -> Any:
+        assert locate is not None
         place = places.described_as(described) if threading.get_ident() == thread else None
         return locate(described) if place is None else place.location
 
     ir.OpView.__init__ = build_with_line
-    dsl._get_caller_frame_info, dsl._get_location_from_frame_info = find_frame, locate_frame
+    if not hands_down:
+        setattr(dsl, _FIND, find_frame)
+        setattr(dsl, _LOCATE, locate_frame)
     try:
         yield places.known
     finally:
         ir.OpView.__init__ = build
-        dsl._get_caller_frame_info, dsl._get_location_from_frame_info = find, locate
+        if not hands_down:
+            setattr(dsl, _FIND, find)
+            setattr(dsl, _LOCATE, locate)
 
 
 @dataclass(frozen=True)
@@ -127,7 +139,9 @@ class _Places:
 
     def __init__(self, ir: Any, dsl: Any) -> None:
         self.known = UserLines()
-        self._ir, self._dsl, self._locate = ir, dsl, dsl._get_location_from_frame_info
+        self._ir, self._dsl = ir, dsl
+        self._describe: Callable[[types.FrameType], Any] = getattr(dsl, "_fast_frameinfo", inspect.getframeinfo)
+        self._locate = getattr(dsl, _LOCATE, self._location)
         self._functions: dict[int, _Function] = {}
         self._places: dict[tuple[int, ...], _Place] = {}
         self._described: dict[int, _Place] = {}
@@ -242,8 +256,15 @@ class _Places:
             self.known.sources[file] = "".join(lines)
         return True
 
+    def _location(self, described: Any) -> Any:
+        """The location of a frame, as the DSL makes them."""
+        text = "".join(line.strip() for line in described.code_context or ()) or described.function
+        where = described.positions
+        file = self._ir.Location.file(described.filename, where.lineno, where.col_offset or 0)
+        return self._ir.Location.name(text, childLoc=file)
+
     def _make(self, frame: types.FrameType, function: _Function) -> _Place:
-        described = self._dsl._fast_frameinfo(frame)
+        described = self._describe(frame)
         location = self._locate(described)
         if function.code.co_name == ENTRY_FRAME:
             return _Place(location, location, described, is_entry=True)
@@ -286,7 +307,7 @@ class _Places:
         return tuple(chain), functions
 
     def _call_frame(self, frame: types.FrameType, name: str) -> CallFrame:
-        positions = self._dsl._fast_frameinfo(frame).positions
+        positions = self._describe(frame).positions
         # The DSL counts from 0, and as in a location column 0 is none.
         column = positions.col_offset + 1 if positions.col_offset else 0
         return CallFrame(frame.f_code.co_filename, positions.lineno, column, name)

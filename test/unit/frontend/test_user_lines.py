@@ -244,7 +244,8 @@ def test_lines_change_no_operation(name: str, traced_kernels: TracedKernels) -> 
 
 def state() -> list[Any]:
     dsl: Any = importlib.import_module("cutlass._mlir_helpers.op")
-    return [ir.OpView.__init__, dsl._get_caller_frame_info, dsl._get_location_from_frame_info]
+    names = ("_get_caller_frame_info", "_get_location_from_frame_info")
+    return [ir.OpView.__init__, *(getattr(dsl, name, None) for name in names)]
 
 
 def test_everything_is_put_back() -> None:
@@ -295,26 +296,38 @@ def test_a_failure_disturbs_no_trace(step: str, often: int, monkeypatch: pytest.
     assert [each.message for each in module.warnings] == ["some operations have no line of yours: RuntimeError: lost"]
 
 
-@pytest.mark.parametrize("name", ["_fast_frameinfo", "_is_framework_stack_frame"])
-def test_another_version_of_the_dsl(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_version_of_the_dsl(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(trace_module, "user_lines", lambda: contextlib.nullcontext(UserLines()))
         expected = trace(line_samples.Scaler(), "f32[?]", target=SM80)
-    dsl: Any = importlib.import_module("cutlass._mlir_helpers.op")
-    users = {"_fast_frameinfo": "_get_caller_frame_info", "_is_framework_stack_frame": "_find_user_frame"}
-    # There, the function has another name.
-    function = getattr(dsl, users[name])
-    there = {**vars(dsl), "other": getattr(dsl, name)}
-    code = function.__code__.replace(
-        co_names=tuple("other" if each == name else each for each in function.__code__.co_names)
-    )
-    monkeypatch.setattr(dsl, users[name], types.FunctionType(code, there, function.__name__))
-    monkeypatch.delattr(dsl, name)
+    _rename(monkeypatch, "_is_framework_stack_frame", used_by="_find_user_frame")
     before = state()
     module = trace(line_samples.Scaler(), "f32[?]", target=SM80)
     assert (module.lines, module.warnings) == (UserLines(), ())
     assert text_of(module, locations=False) == text_of(expected, locations=False)
     assert state() == before
+
+
+def test_lines_are_the_same_where_the_dsl_describes_frames_in_another_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As before 4.8."""
+    expected = trace(line_samples.Scaler(), "f32[?]", target=SM80)
+    if hasattr(importlib.import_module("cutlass._mlir_helpers.op"), "_fast_frameinfo"):
+        _rename(monkeypatch, "_fast_frameinfo", used_by="_get_caller_frame_info")
+    module = trace(line_samples.Scaler(), "f32[?]", target=SM80)
+    assert module.lines == expected.lines and module.lines.chains
+    assert text_of(module, locations=True) == text_of(expected, locations=True)
+
+
+def _rename(monkeypatch: pytest.MonkeyPatch, name: str, *, used_by: str) -> None:
+    """Have a function of the DSL's be called otherwise there."""
+    dsl: Any = importlib.import_module("cutlass._mlir_helpers.op")
+    function = getattr(dsl, used_by)
+    there = {**vars(dsl), "other": getattr(dsl, name)}
+    code = function.__code__.replace(
+        co_names=tuple("other" if each == name else each for each in function.__code__.co_names)
+    )
+    monkeypatch.setattr(dsl, used_by, types.FunctionType(code, there, function.__name__))
+    monkeypatch.delattr(dsl, name)
 
 
 @pytest.mark.parametrize("inner", ['"{file}":{line}:0', '"product = x * factor"("{library}":8:14)'])
