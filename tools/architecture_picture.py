@@ -42,6 +42,7 @@ BOXES = {
     "pytest_plugin": Box(104, "cutecc_device"),
     "opt": Box(300, "a module in, one out", 148),
     "workbench": Box(500, "bisect, reduce, diff", 150),
+    "versions": Box(686, "what changed", 124),
     "operations": Box(716, "ready GEMMs", 124),
     "watching": Box(930, "cutecc watch", 124),
     "driver": Box(300, "compilation, kernel, jit", 190),

@@ -61,6 +61,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("driver", "compilation", "ir", "passes", "record", "frontend", "harness", "runtime", "kernel", "emulator"),
         *("benchmarking", "report"),
     },
+    "versions": {"cache", "emulator", "frontend", "ir", "passes", "record", "report", "workbench"},
 }
 FRONT_DOORS = {"", "__main__", "cli"}
 """The package itself, the command and the command line, which may use everything."""

@@ -46,6 +46,7 @@ _COMMANDS = {
     "diff": ("cutecc.cli.diff", "Compare two stages of a record; what a pass changed."),
     "resume": ("cutecc.cli.resume", "Go on from a stage of a record that you have edited."),
     "compare": ("cutecc.cli.compare", "Set two records side by side: passes, code, results, time."),
+    "versions": ("cutecc.cli.versions", "Say what changed between versions of the DSL, or of kernels."),
     "explain": ("cutecc.cli.explain", "Say what became of a line of Python."),
     "run": ("cutecc.cli.run", "Launch a kernel and compare with its reference."),
     "sanitize": ("cutecc.cli.sanitize", "Run a kernel on the CPU and look for races, bad accesses, …"),

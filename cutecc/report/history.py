@@ -6,7 +6,7 @@ SSA values, block labels and aliases are numbered anew by every pass; that, and 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import msgspec
@@ -52,10 +52,10 @@ def histories(stages: Stages, listings: Iterable[Listing] = ()) -> list[LineHist
     frames = Frames(stages.user_lines)
     lines_of = [frames.lines(place) for place in stages.places]
     found: dict[Line, LineHistory] = {}
-    before: dict[Line, _Digest] | None = None
+    before: dict[Line, Digest] | None = None
     aliases: dict[str, str] = {}
     for index in stages.indices:
-        after = _by_line(stages.after(index), lines_of, aliases)
+        after = digests(stages.after(index), lines_of, aliases)
         for line in after.keys() | (before or {}).keys():
             there = after.get(line, _NOTHING)
             history = found.get(line)
@@ -70,12 +70,16 @@ def histories(stages: Stages, listings: Iterable[Listing] = ()) -> list[LineHist
     return [found[line] for line in sorted(found)]
 
 
-_Digest = tuple[int, int]
+Digest = tuple[int, int]
 """How many operations, and the sum of the hashes of their texts: their order may change."""
-_NOTHING: _Digest = (0, 0)
+_NOTHING: Digest = (0, 0)
 
 
-def _by_line(stage: Stage, lines_of: list[frozenset[Line]], aliases: dict[str, str]) -> dict[Line, _Digest]:
+def digests(stage: Stage, lines_of: Sequence[frozenset[Line]], aliases: dict[str, str]) -> dict[Line, Digest]:
+    """What each line has for operations in a module; `lines_of` are the lines of each place.
+
+    Comparable between all modules, of whatever record, that had the same `aliases`, which grows.
+    """
     by_place: dict[int, list[int]] = {}
     open_: dict[int, list[int]] = {}
     """By indentation, the digest of the operation whose regions are still open."""
@@ -90,7 +94,7 @@ def _by_line(stage: Stage, lines_of: list[frozenset[Line]], aliases: dict[str, s
         elif start.startswith("}") and start != "}" and (digest := open_.get(len(text) - len(start))):
             # The attributes of a loop stand behind its body.
             digest[1] += hash(start)
-    found: dict[Line, _Digest] = {}
+    found: dict[Line, Digest] = {}
     for number, (count, content) in by_place.items():
         for line in lines_of[number]:
             earlier = found.get(line, _NOTHING)

@@ -275,7 +275,7 @@ _ASSEMBLER_TIME = re.compile(r"Compile time = [\d.]+ ms")
 
 def counterpart(a: Compilation, b: Compilation, index: int) -> int | None:
     """The position in the second record's pipeline of the pass at position `index` of the first one's, if it has it."""
-    for ours, theirs in _aligned(a, b):
+    for ours, theirs in aligned(a, b):
         if ours and ours.index == index:
             return theirs and theirs.index
     return None
@@ -283,11 +283,11 @@ def counterpart(a: Compilation, b: Compilation, index: int) -> int | None:
 
 def _passes(a: Compilation, b: Compilation, a_stages: Stages | None, b_stages: Stages | None) -> Iterator[PassPair]:
     modules = _Modules(a_stages, b_stages)
-    for ours, theirs in _aligned(a, b):
+    for ours, theirs in aligned(a, b):
         yield PassPair(ours, theirs, modules.lines(ours, theirs) if ours and theirs else None)
 
 
-def _aligned(a: Compilation, b: Compilation) -> Iterator[tuple[PassRun | None, PassRun | None]]:
+def aligned(a: Compilation, b: Compilation) -> Iterator[tuple[PassRun | None, PassRun | None]]:
     """The passes of both in their order, by name, those of one record alone beside nothing."""
     ours, theirs = list(_runs(a)), list(_runs(b))
     names = [[each.selector.partition("#")[0] for each in runs] for runs in (ours, theirs)]

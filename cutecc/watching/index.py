@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -15,6 +15,7 @@ from cutecc.frontend.call_site import CallFrame, CallSite
 from cutecc.record import Compilation, KernelResources
 from cutecc.record.naming import short_kernel_name
 from cutecc.record.plain_file import read_plain
+from cutecc.report.list_page import END, head, table
 from cutecc.support.open_folder import replace_file
 from cutecc.watching.finishing import REPORT, Outcome
 from cutecc.watching.folder import DATA, KERNELS, PAGE
@@ -133,19 +134,19 @@ def page(data: Mapping[str, Any]) -> str:
     """The page of what `index_data` gave; it needs no other file, and runs nothing."""
     kernels: list[dict[str, Any]] = data["kernels"]
     failed: list[dict[str, Any]] = data["failed_traces"]
-    parts = [_HEAD, "<h1>Watched kernels</h1>\n", _program(data)]
+    parts = [head("Watched kernels"), _program(data)]
     if kernels:
-        parts.append(_table(_HEADINGS, map(_row, kernels)))
+        parts.append(table(_HEADINGS, map(_row, kernels)))
     else:
         parts.append("<p>The program compiled no kernel that was to be recorded.</p>\n")
     if failed:
         parts.append("<h2>Kernels that do not trace</h2>\n")
-        parts.append(_table(("kernel", "called from", "target", "error"), map(_failed_row, failed)))
+        parts.append(table(("kernel", "called from", "target", "error"), map(_failed_row, failed)))
     if data["notes"]:
         parts.append("<h2>Notes</h2>\n<ul>")
         parts += [f"<li>{html.escape(note)}</li>" for note in data["notes"]]
         parts.append("</ul>\n")
-    return "".join([*parts, "</body>\n</html>\n"])
+    return "".join([*parts, END])
 
 
 _HEADINGS = (
@@ -160,12 +161,6 @@ def _program(data: Mapping[str, Any]) -> str:
         return ""
     ended = f"; it ended with {program['ended']}" if program.get("ended") else ""
     return f"<p><code>{html.escape(program['command'])}</code>{html.escape(ended)}</p>\n"
-
-
-def _table(headings: Iterable[str], rows: Iterable[Sequence[str]]) -> str:
-    head = "".join(f'<th scope="col">{html.escape(each)}</th>' for each in headings)
-    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>\n" for row in rows)
-    return f'<div class="wide"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody></table></div>\n'
 
 
 def _row(kernel: dict[str, Any]) -> list[str]:
@@ -225,28 +220,3 @@ def _seconds(kernel: dict[str, Any]) -> str:
 
 def _link(path: str | None, text: str) -> str:
     return f'<a href="{quote(path)}">{text}</a>' if path else ""
-
-
-_HEAD = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<meta name="viewport" content="width=device-width">
-<title>Watched kernels</title>
-<style>
-:root { color-scheme: light dark; }
-body { font: 15px/1.45 system-ui, sans-serif; margin: 1.5rem; color: light-dark(#1b1f24, #e3e6ea);
-  background: light-dark(#fff, #16191d); }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; width: 100%; }
-th, td { text-align: left; vertical-align: top; padding: .4rem .7rem; }
-tr { border-bottom: 1px solid light-dark(#d5d9de, #3a4047); }
-code, pre, .place, summary, ol { font: 13px/1.4 ui-monospace, monospace; margin: 0; overflow-wrap: anywhere; }
-.place { color: light-dark(#57606a, #a3abb4); }
-.error { color: light-dark(#a40e26, #ff9a9a); max-width: 40rem; overflow-wrap: anywhere; white-space: pre-wrap; }
-a { color: light-dark(#0a58ca, #8ab4f8); }
-</style>
-</head>
-<body>
-"""

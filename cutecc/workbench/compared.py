@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from cutecc.arguments.specs import Spec
 from cutecc.errors import LaunchError, UsageError
 from cutecc.harness.arguments import make_arguments, specs_of
 from cutecc.harness.bar import choose_bar
-from cutecc.harness.choosing import choose_values, valued_signature
+from cutecc.harness.choosing import Chosen, choose_values, valued_signature
 from cutecc.harness.comparison import bounds_of
 from cutecc.harness.points import SMALL_BYTES, ragged_points
 from cutecc.kernel import Kernel
@@ -64,40 +64,74 @@ def compare(
     return pair if trial is None else msgspec.structs.replace(pair, results=_results(ours, theirs, names, trial))
 
 
-def _results(a: Compilation, b: Compilation, names: tuple[str, str], trial: Trial) -> Results:
-    ours, chosen = _runnable(a, names[0], trial)
-    theirs, _ = _runnable(b, names[1], trial)
-    said = ours.workload or Workload()
-    bar = choose_bar([("as given", Workload(tolerance=trial.tolerance)), (_A, said)])
-    ours.workload = msgspec.structs.replace(said, tolerance=bar.workload.tolerance, ulp=bar.workload.ulp)
-    kernels = {_A: Kernel(ours), _B: Kernel(theirs)}
-    specs = specs_of(_signature(kernels[_A].compilation, names[0]))
-    if specs != specs_of(_signature(kernels[_B].compilation, names[1])):
-        raise UsageError(f"{names[0]} and {names[1]} take other arguments: there are no inputs for both")
+@dataclass(frozen=True)
+class Runnable:
+    """Records of one kernel, ready to run on the same inputs."""
+
+    kernels: dict[str, Kernel]
+    """By what runs are to call them. The first one's workload has the bar for all."""
+    points: list[Point]
+    chosen: str | None
+    """What nobody has given of the values that they run with, in words."""
+    tolerance_from: str
+    """Who says how far results may be apart: `as given`, what the first record is called, or `by type`."""
+
+
+def runnable(records: Mapping[str, Compilation], trial: Trial, *, names: Sequence[str] = ()) -> Runnable:
+    """Make inputs that fit all of the `records`; errors call them by `names`, or as `records` does.
+
+    Raises `UsageError` for kernels that take other arguments or cannot be launched.
+    """
+    names = names or [*records]
+    valued = [_valued(record, name, trial) for record, name in zip(records.values(), names, strict=True)]
+    (first, chosen), *_ = valued
+    said = first.workload or Workload()
+    norm = next(iter(records))
+    bar = choose_bar([("as given", Workload(tolerance=trial.tolerance)), (norm, said)])
+    first.workload = msgspec.structs.replace(said, tolerance=bar.workload.tolerance, ulp=bar.workload.ulp)
+    kernels = {name: Kernel(record) for name, (record, _) in zip(records, valued, strict=True)}
+    specs = specs_of(_signature(kernels[norm].compilation, names[0]))
+    for kernel, name in zip(kernels.values(), names, strict=True):
+        if specs_of(_signature(kernel.compilation, name)) != specs:
+            raise UsageError(f"{names[0]} and {name} take other arguments: there are no inputs for both")
     on_cpu = trial.device.kind == "cpu"
     points: list[Point] = []
     for sizes in trial.sizes or ragged_points(specs, SMALL_BYTES if on_cpu else None):
-        check_memory(a.name, specs, sizes, (), Needs(variants=2, on_cpu=on_cpu))
+        check_memory(first.name, specs, sizes, (), Needs(variants=len(records), on_cpu=on_cpu))
         arguments = make_arguments(specs, (), sizes=sizes)
         for tensor in arguments.compared:
             bounds_of(tensor.elements, bar.workload)  # refused before there is a run, not after
         arguments.randomize(trial.seed)
         points.append(Point(arguments.sizes, trial.seed, inputs_checksum(arguments)))
-    runs: list[RunPair] = []
-    for point in points:
+    return Runnable(kernels, points, chosen.text, bar.sources["tolerance"])
+
+
+def run_all(subject: Runnable, trial: Trial) -> Generator[list[Run]]:
+    """The runs of all records at each point, in turn. Raises `LaunchError` for a fault on a GPU."""
+    for point in subject.points:
         try:
-            runs.append(_run_pair(*run_point(kernels, point, Path(), trial.device, trial.settings)))
+            yield run_point(subject.kernels, point, Path(), trial.device, trial.settings)
         except LaunchError as failure:
             failure.hints.append("on the CPU a fault ends one run only: --device cpu")
             raise
-    microseconds = None
-    if isinstance(trial.device, Workspace) and trial.settings.timed:
-        times = median_times(kernels, points[0], trial.device, trial.settings)
-        microseconds = Times(times[_A], times[_B])
-    return Results(trial.device.name, runs, microseconds, chosen, bar.sources["tolerance"])
 
 
-def _runnable(record: Compilation, name: str, trial: Trial) -> tuple[Compilation, str | None]:
+def times(subject: Runnable, trial: Trial) -> dict[str, float] | None:
+    """Each record's median in microseconds, taking turns, at the first point; `None` where no time is asked for."""
+    if not isinstance(trial.device, Workspace) or not trial.settings.timed:
+        return None
+    return median_times(subject.kernels, subject.points[0], trial.device, trial.settings)
+
+
+def _results(a: Compilation, b: Compilation, names: tuple[str, str], trial: Trial) -> Results:
+    subject = runnable({_A: a, _B: b}, trial, names=names)
+    runs = [_run_pair(*each) for each in run_all(subject, trial)]
+    medians = times(subject, trial)
+    microseconds = Times(medians[_A], medians[_B]) if medians else None
+    return Results(trial.device.name, runs, microseconds, subject.chosen, subject.tolerance_from)
+
+
+def _valued(record: Compilation, name: str, trial: Trial) -> tuple[Compilation, Chosen]:
     """The record with a value for everything, and what was chosen. Raises `UsageError` for one that cannot run."""
     signature = _signature(record, name)
     if record.host_program is None:
@@ -113,7 +147,7 @@ def _runnable(record: Compilation, name: str, trial: Trial) -> tuple[Compilation
     valued = replace(record, signature=valued_signature(signature, chosen.specs))
     # A stored record reads its files when they are asked for, and a copy of it knows neither them nor where they are.
     valued.files, valued.read_from = record.files, record.read_from
-    return valued, chosen.text
+    return valued, chosen
 
 
 def _signature(record: Compilation, name: str) -> Signature:

@@ -5,6 +5,7 @@ Needs neither the DSL nor MLIR.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -75,6 +76,8 @@ class Run:
     hints: tuple[str, ...] = ()
     in_kernel: bool = False
     """Whether the kernel itself failed, and not its launch."""
+    checksums: dict[str, str] = field(default_factory=dict[str, str])
+    """By tensor that is compared, the SHA-256 of its bits, in hexadecimal."""
 
     @property
     def ok(self) -> bool:
@@ -205,7 +208,10 @@ def load_variant(folder: Path, variant: Variant) -> Kernel:
 def run_point(
     kernels: Mapping[str, Kernel], point: Point, folder: Path, device: Device, settings: Settings
 ) -> list[Run]:
-    """Variants, by name, on the same inputs; each is compared with one before it. Raises as `run_plan`."""
+    """Variants, by name, on the same inputs; each is compared with one before it. Raises as `run_plan`.
+
+    That is the first one of the same code generator, which is what follows the last `/` of a name, else the first.
+    """
     first = next(iter(kernels.values()))
     workload = first.compilation.workload or Workload()
     arguments = _arguments(first, workload, point)
@@ -328,6 +334,10 @@ class _Judge:
             other if verdict == "same bits" else None,
             error,
             tuple(outputs),
+            checksums={
+                tensor.name: hashlib.sha256(each.tobytes()).hexdigest()
+                for tensor, each in zip(tensors, codes, strict=True)
+            },
         )
 
     def _other(self, name: str) -> str | None:

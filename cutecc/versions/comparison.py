@@ -1,0 +1,309 @@
+"""Kernels in several columns, as plain data: what `cutecc versions` prints, and `--json` is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from cutecc.config import Settings
+from cutecc.emulator.names import models
+from cutecc.errors import RecordError, UsageError
+from cutecc.record import Compilation, Versions
+from cutecc.record.naming import file_name
+from cutecc.versions.changes import Change, change
+from cutecc.versions.checkouts import Tree, check_out, working_tree
+from cutecc.versions.columns import Column
+from cutecc.versions.environments import check_environment, make_environment
+from cutecc.versions.measures import Measures, measure
+from cutecc.versions.recording import Asked, Recorded, interpreter, record
+from cutecc.workbench.compared import Trial, run_all, runnable, times
+from cutecc.workbench.running import Run
+
+FORMAT = 1
+"""The version of the JSON; a later one may have more keys."""
+Result = Literal["reference", "same bits", "in bounds", "other bits", "differs", "fails"]
+"""What a column's runs gave, the worst of them. `reference`: the others are compared with it. `in bounds`: other bits,
+as near as the kernel's file allows. `other bits`: than an earlier run, of which nothing else is known."""
+_RESULTS: tuple[Result, ...] = ("reference", "same bits", "in bounds", "other bits", "differs", "fails")
+
+
+class ColumnFacts(msgspec.Struct, frozen=True):
+    """What a column was compiled with."""
+
+    name: str
+    versions: Versions | None = None
+    """`None` where nothing was compiled."""
+    commit: str | None = None
+    """The hash of the revision; `None` for the working tree."""
+    options: list[str] = []
+    failure: str | None = None
+    """Why it has no kernels at all."""
+
+
+class Cell(msgspec.Struct, frozen=True):
+    """A kernel for a target in one column."""
+
+    functions: dict[str, Measures] = {}
+    """By the user's name for the device function."""
+    failure: str | None = None
+    """Why it was not compiled."""
+    compile_seconds: float | None = None
+    """From the trace to machine code; of the run that filled the cache, where that answered."""
+    microseconds: float | None = None
+    """The median on a GPU, all columns taking turns."""
+    results: Result | None = None
+    """`None` where it was not run."""
+    problems: list[str] = []
+    """What was wrong with its results."""
+    checksums: list[dict[str, str]] = []
+    """For each run, the SHA-256 of every tensor that it may have written."""
+
+
+class KernelRow(msgspec.Struct, frozen=True):
+    """A kernel for a target, in all columns."""
+
+    kernel: str
+    target: str
+    source: str | None
+    """The file, as the user named it."""
+    cells: list[Cell | None]
+    """One for each column; `None` where the column has no such kernel."""
+    changes: list[Change] = []
+    """How columns differ from the first, those that do."""
+    notes: list[str] = []
+    """What was not compared, and why."""
+
+
+class Comparison(msgspec.Struct, frozen=True):
+    """Kernels in several columns, of which the first is what the others are compared with."""
+
+    columns: list[ColumnFacts]
+    rows: list[KernelRow]
+    device: str | None = None
+    """Where the kernels ran; `None` where they did not."""
+    format: int = FORMAT
+
+
+@dataclass(frozen=True)
+class How:
+    """How to fill the columns."""
+
+    settings: Settings
+    packages: Sequence[str] = ()
+    """Requirements, of environments that are made."""
+    trial: Trial | None = None
+    """How to run the kernels; `None` where they are only compiled."""
+    jobs: int = 1
+    """Processes that compile at the same time."""
+    on_event: Callable[[str], None] = lambda text: None
+    """Is told what takes long."""
+
+
+@dataclass(frozen=True)
+class Filled:
+    """A column with its records."""
+
+    facts: ColumnFacts
+    recorded: Recorded
+
+
+def fill(columns: Sequence[Column], asked: Asked, folder: Path, how: How) -> list[Filled]:
+    """Compile what is asked for in every column, below `folder`.
+
+    What cannot be compiled is a failure of its column. Raises `UsageError` for options, revisions and environments that
+    do not exist, and `EnvironmentFailure` for an environment that cannot be made.
+    """
+    pythons = [_python(each, how) for each in columns]
+    trees = [_tree(each, asked, folder) for each in columns]
+    each_jobs = max(1, how.jobs // len(columns))
+
+    def one(number: int) -> Recorded:
+        column = columns[number]
+        return record(column, asked, trees[number], pythons[number], _folder_of(column, folder), jobs=each_jobs)
+
+    with ThreadPoolExecutor(max(1, min(how.jobs, len(columns)))) as pool:
+        recorded = list(pool.map(one, range(len(columns))))
+    return [Filled(_facts(*each), each[2]) for each in zip(columns, trees, recorded, strict=True)]
+
+
+def compare_columns(filled: Sequence[Filled], how: How) -> Comparison:
+    """Measure, compare and run what the columns have. Raises `LaunchError` for a fault on a GPU."""
+    keys = dict.fromkeys(key for each in filled for key in each.recorded.records)
+    names = [each.facts.name for each in filled]
+    rows = [_row(key, filled, names, how) for key in keys]
+    return Comparison([each.facts for each in filled], rows, how.trial.device.name if how.trial else None)
+
+
+def _python(column: Column, how: How) -> Path:
+    if column.wheel:
+        return make_environment(column.wheel, how.packages, how.settings, how.on_event)
+    if column.python:
+        check_environment(column.name, column.python)
+    return interpreter(column)
+
+
+def _tree(column: Column, asked: Asked, folder: Path) -> Tree:
+    if column.revision is None:
+        return working_tree(asked.kernels)
+    return check_out(column.revision, asked.kernels, folder / "sources" / file_name(column.name))
+
+
+def _folder_of(column: Column, folder: Path) -> Path:
+    return folder / "records" / file_name(column.name)
+
+
+def _facts(column: Column, tree: Tree, recorded: Recorded) -> ColumnFacts:
+    first = next(iter(recorded.records.values()), None)
+    versions = first.versions if first else None
+    return ColumnFacts(column.name, versions, tree.commit, [*column.options], recorded.failure)
+
+
+def _row(key: str, filled: Sequence[Filled], names: Sequence[str], how: How) -> KernelRow:
+    records = [each.recorded.records.get(key) for each in filled]
+    known = next(each for each in records if each)
+    notes: list[str] = []
+    cells = [None if each is None else _cell(each, notes) for each in records]
+    changes = _changes(records, names, notes)
+    if how.trial:
+        cells = _run(records, cells, names, how.trial, notes)
+    return KernelRow(known.name, known.target, known.source, cells, changes, list(dict.fromkeys(notes)))
+
+
+def _cell(compilation: Compilation, notes: list[str]) -> Cell:
+    if compilation.status != "ok":
+        said = compilation.failure
+        return Cell(failure=f"{said.stage}: {said.message}" if said else compilation.status)
+    try:
+        functions = measure(compilation)
+    except (RecordError, OSError) as failure:
+        notes.append(str(failure))
+        functions = {}
+    return Cell(functions, compile_seconds=sum(compilation.seconds.values()))
+
+
+def _changes(records: Sequence[Compilation | None], names: Sequence[str], notes: list[str]) -> list[Change]:
+    norm, found = records[0], list[Change]()
+    if norm is None or norm.status != "ok":
+        return []
+    for each, name in zip(records[1:], names[1:], strict=True):
+        if each is None or each.status != "ok":
+            continue
+        try:
+            differing = change(norm, each, (names[0], name))
+        except RecordError as failure:
+            notes.append(str(failure))
+            continue
+        if differing.first or differing.lines:
+            found.append(differing)
+    return found
+
+
+def _run(
+    records: Sequence[Compilation | None],
+    cells: Sequence[Cell | None],
+    names: Sequence[str],
+    trial: Trial,
+    notes: list[str],
+) -> list[Cell | None]:
+    good = {
+        _key(name): each for name, each in zip(names, records, strict=True) if each is not None and each.status == "ok"
+    }
+    if not good:
+        return [*cells]
+    target = next(iter(good.values())).target
+    if trial.device.kind == "cpu" and not models(target):
+        notes.append(f"not run: the emulator does not model {target}")
+        return [*cells]
+    try:
+        subject = runnable(good, trial)
+        runs = list(run_all(subject, trial))
+        medians = times(subject, trial) or {}
+    except UsageError as failure:
+        notes.append(f"not run: {failure.message}")
+        return [*cells]
+    by_name: dict[str, list[Run]] = {}
+    for point in runs:
+        for each in point:
+            by_name.setdefault(each.variant, []).append(each)
+    return [
+        _with_runs(cell, by_name[key], medians.get(key))
+        if cell and (key := name.replace("/", ":")) in by_name
+        else cell
+        for cell, name in zip(cells, names, strict=True)
+    ]
+
+
+def _key(name: str) -> str:
+    """What runs call a column: what follows a `/` would be taken for a code generator."""
+    return name.replace("/", ":")
+
+
+def _with_runs(cell: Cell, runs: Sequence[Run], microseconds: float | None) -> Cell:
+    verdicts = {run.verdict for run in runs}
+    problems = [f"{_sizes(run)}{problem}" for run in runs for problem in run.problems]
+    return msgspec.structs.replace(
+        cell,
+        microseconds=microseconds,
+        results=next(each for each in reversed(_RESULTS) if each in verdicts),
+        problems=problems,
+        checksums=[run.checksums for run in runs],
+    )
+
+
+def _sizes(run: Run) -> str:
+    text = ", ".join(f"{name}={size}" for name, size in run.sizes.items())
+    return f"{text}: " if text else ""
+
+
+def read_comparison(file: Path) -> Comparison:
+    """What `cutecc versions --json` wrote earlier. Raises `UsageError`."""
+    try:
+        found = msgspec.json.decode(file.read_bytes(), type=Comparison)
+    except OSError as failure:
+        raise UsageError(f"{file} cannot be read: {failure.strerror}") from None
+    except msgspec.DecodeError as failure:
+        raise UsageError(
+            f"{file} is no comparison: {failure}", hints=["make it with cutecc versions … --json > FILE"]
+        ) from None
+    if found.format != FORMAT:
+        raise UsageError(f"{file} is of another version of cutecc: its format is {found.format}, not {FORMAT}")
+    return found
+
+
+def with_baseline(now: Comparison, earlier: Comparison) -> Comparison:
+    """The comparison with an earlier one's column before all others: that of the first one's name, else its last.
+
+    What is not known of it any more, modules and code, is not compared. Raises `UsageError` where it has no kernels.
+    """
+    if not earlier.columns:
+        raise UsageError("the baseline has no columns")
+    names = [each.name for each in earlier.columns]
+    position = names.index(now.columns[0].name) if now.columns[0].name in names else len(names) - 1
+    known = {(each.kernel, each.target, Path(each.source or "").name): each.cells[position] for each in earlier.rows}
+    rows: list[KernelRow] = []
+    for row in now.rows:
+        before = known.get((row.kernel, row.target, Path(row.source or "").name))
+        cells = [cell and _beside(cell, before) for cell in row.cells]
+        notes = row.notes if before else [*row.notes, "the baseline does not have it"]
+        rows.append(msgspec.structs.replace(row, cells=[before, *cells], notes=notes))
+    facts = msgspec.structs.replace(earlier.columns[position], name=f"baseline ({names[position]})")
+    return msgspec.structs.replace(now, columns=[facts, *now.columns], rows=rows)
+
+
+def _beside(cell: Cell, before: Cell | None) -> Cell:
+    """The cell, its results compared with those of an earlier one on the same inputs."""
+    if before is None or not before.checksums or not cell.checksums or cell.results == "fails":
+        return cell
+    same = before.checksums == cell.checksums
+    results: Result = "same bits" if same else "differs" if cell.results == "differs" else "other bits"
+    return msgspec.structs.replace(cell, results=results)
+
+
+def json_schema() -> Mapping[str, object]:
+    """The JSON Schema of a comparison."""
+    return msgspec.json.schema(Comparison)

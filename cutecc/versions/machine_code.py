@@ -1,0 +1,57 @@
+"""The machine code of two records, by line of Python."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from cutecc.record import Compilation
+from cutecc.report.frames import Line, in_own_file
+from cutecc.report.listings import functions_of
+from cutecc.versions.sources import Sources
+
+_NUMBERED = re.compile(
+    r"\.reuse\b|\b(U?[RPB])\d+\b|\bSR_\w+|(`)\([^)]*\)|0x[0-9a-f]+(?=[\]`])|\+-?0x[0-9a-f]+|\bdesc\[[^\]]*\]"
+)
+
+
+def plain_instruction(text: str) -> str:
+    """A SASS instruction without the numbers of its registers, predicates and barriers, labels and addresses."""
+
+    def plain(match: re.Match[str]) -> str:
+        if match[1]:
+            return match[1]
+        if match[0].startswith("SR_"):
+            return match[0]
+        return "`()" if match[2] else "desc[]" if match[0].startswith("desc") else ""
+
+    return _NUMBERED.sub(plain, text)
+
+
+def code_changes(a: Compilation, b: Compilation, sources: Sources) -> list[tuple[Line, dict[str, int], dict[str, int]]]:
+    """Lines whose plain instructions differ: those of the first that are gone, and those that are new.
+
+    Lines are the later record's, `("", 0)` of instructions without one. Their order does not count.
+    """
+    before: dict[Line, Counter[str]] = {}
+    for line, counts in _by_line(a).items():
+        before.setdefault(sources.in_later(line), Counter()).update(counts)
+    after = _by_line(b)
+    found: list[tuple[Line, dict[str, int], dict[str, int]]] = []
+    for line in before.keys() | after.keys():
+        old, new = before.get(line, Counter[str]()), after.get(line, Counter[str]())
+        if old != new:
+            found.append((line, dict((old - new).most_common()), dict((new - old).most_common())))
+    return sorted(found, key=lambda each: (-sum(each[1].values()) - sum(each[2].values()), each[0]))
+
+
+def _by_line(compilation: Compilation) -> dict[Line, Counter[str]]:
+    found: dict[Line, Counter[str]] = {}
+    for function in functions_of(compilation):
+        for each in function.instructions:
+            line = ("", 0)
+            if each.place is not None:
+                frame = in_own_file(each.place, compilation.own_file)[-1]
+                line = (frame.file, frame.line)
+            found.setdefault(line, Counter())[plain_instruction(each.text)] += 1
+    return found

@@ -1,0 +1,61 @@
+"""A comparison in the browser: the table, and a page for each two records that differ."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import quote
+
+from cutecc.errors import UsageError
+from cutecc.record.naming import file_name
+from cutecc.record.whole_file import write_whole
+from cutecc.report.list_page import END, head, table
+from cutecc.report.pair_page import write_pair_report
+from cutecc.versions.comparison import Comparison, Filled, KernelRow
+from cutecc.versions.words import LEGEND, cell_text, change_lines, headings, norm_text, title
+
+
+def write_pages(filled: Sequence[Filled], comparison: Comparison, folder: Path) -> list[Path]:
+    """Write `index.html` and the pages of pairs into `folder`; which files there are now, the list first.
+
+    Raises `UsageError` and `RecordError` for what cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as failure:
+        raise UsageError(f"--report {folder} cannot be made: {failure.strerror}") from None
+    names = headings(comparison)
+    keys = list(dict.fromkeys(key for each in filled for key in each.recorded.records))
+    pages: dict[tuple[str, str], Path] = {}
+    for key, row in zip(keys, comparison.rows, strict=True):
+        for change in row.changes:
+            position = names.index(change.column)
+            norm, other = (filled[number].recorded.records[key] for number in (0, position))
+            path = folder / f"{file_name(f'{title(row)} {change.column}', 120)}.html"
+            write_pair_report(norm, other, path, names=(names[0], change.column))
+            pages[key, change.column] = path
+    index = folder / "index.html"
+    rows = [
+        _row(row, names, {name: page for (of, name), page in pages.items() if of == key})
+        for key, row in zip(keys, comparison.rows, strict=True)
+    ]
+    text = [head(f"Kernels across {', '.join(names)}"), f"<p>{html.escape(LEGEND)}.</p>\n"]
+    text += [table(["kernel", *names], rows), END]
+    write_whole(index, ["".join(text).encode()], "the list")
+    return [index, *pages.values()]
+
+
+def _row(row: KernelRow, names: Sequence[str], pages: dict[str, Path]) -> list[str]:
+    norm = row.cells[0]
+    source = html.escape(Path(row.source or "").name)
+    cells = [f'<strong>{html.escape(title(row))}</strong><div class="place">{source}</div>']
+    changes = {each.column: each for each in row.changes}
+    for number, (name, cell) in enumerate(zip(names, row.cells, strict=True)):
+        text = html.escape(cell_text(norm, cell) if number else norm_text(norm))
+        failure = f'<div class="error">{html.escape(cell.failure)}</div>' if cell and cell.failure else ""
+        lines = change_lines(changes[name]) if name in changes else ()
+        said = "".join(f"<div>{html.escape(line)}</div>" for line in lines)
+        link = f'<a href="{quote(pages[name].name)}">side by side</a>' if name in pages else ""
+        cells.append(f"{text}{failure}{said}{link}")
+    return cells

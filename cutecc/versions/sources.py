@@ -1,0 +1,54 @@
+"""The user's files in two records: which is which, and where a line of one is in the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import SequenceMatcher
+from pathlib import PurePath
+
+from cutecc.report.frames import Line
+
+
+class Sources:
+    """The files of a first record and a later one, by the names that places have for them."""
+
+    def __init__(self, first: Mapping[str, str], later: Mapping[str, str]) -> None:
+        self._first, self._later = first, later
+        self._back: dict[Line, Line] = {}
+        """By line of the later record."""
+        for name, text in later.items():
+            other = _counterpart(name, first)
+            if other is not None:
+                self._back |= {(name, new): (other, old) for new, old in _unchanged(first[other], text).items()}
+        self._forth = {old: new for new, old in self._back.items()}
+
+    def in_later(self, line: Line) -> Line:
+        """What a line of the first record is in the later one; itself where that has it no more."""
+        return self._forth.get(line, line)
+
+    def in_first(self, line: Line) -> Line | None:
+        """What a line of the later record was in the first one; `None` where it is new."""
+        return self._back.get(line)
+
+    def text(self, line: Line) -> str:
+        """The text of a line of the later record, or of one that only the first has."""
+        lines = self._later.get(line[0], self._first.get(line[0], "")).split("\n")
+        return lines[line[1] - 1].strip() if 0 < line[1] <= len(lines) else ""
+
+
+def _counterpart(name: str, others: Mapping[str, str]) -> str | None:
+    """The file that has the most of a path, from its end on; `None` where none has the same name."""
+
+    def common(other: str) -> int:
+        parts = list(zip(reversed(PurePath(name).parts), reversed(PurePath(other).parts), strict=False))
+        return next((number for number, (a, b) in enumerate(parts) if a != b), len(parts))
+
+    best = max(others, key=common, default=None)
+    return best if best is not None and common(best) else None
+
+
+def _unchanged(before: str, after: str) -> dict[int, int]:
+    """For each line of `after`, from 1, the line of `before` that it was; those that changed are left out."""
+    old, new = before.split("\n"), after.split("\n")
+    blocks = SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
+    return {b + number + 1: a + number + 1 for a, b, size in blocks for number in range(size)}
