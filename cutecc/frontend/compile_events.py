@@ -153,15 +153,15 @@ class _Running:
 
 _TRACE = "generate_mlir"
 _COMPILE = "compile_and_cache"
-_EXPORT = "_emit_precompiled_artifact"
 _END = "post_compilation_cleanup"
 _EXPECTED = {
     _TRACE: ("self", "funcBody", "function_name", "args", "kwonlyargs", "sig", "no_cache"),
     _COMPILE: ("self", "module", "module_hash", "function_name", "pipeline"),
-    _EXPORT: ("self", "module"),
     _END: ("self",),
 }
 """The methods that are watched, and the parameters that are relied on."""
+_EXPORTS = "compile_to_precompiled_mlir"
+"""The parameter of `generate_mlir` that asks for the traced module alone."""
 
 
 def install(listener: Listener, *, lines: bool) -> None:
@@ -217,7 +217,6 @@ class _Watch:
         notices = {
             _TRACE: self._begin,
             _COMPILE: self._before_compile,
-            _EXPORT: self._before_compile,
             _END: self._end,
         }
         for name, notice in notices.items():
@@ -280,6 +279,10 @@ class _Watch:
             if frame.f_code.co_name == "_device_func":
                 self._listener.trouble(f"{frame.f_locals['setup'].function_name} is a device function: not recorded")
             return
+        self._note_traced(running, dsl, frame)
+
+    def _note_traced(self, running: _Running, dsl: Any, frame: FrameType) -> None:
+        """Tell of the module that the call has traced, whose frame is `frame`."""
         values = frame.f_locals
         located = bool(vars(sys.modules[_LOCATIONS])["_ENABLE_FRAME_FILTERING"])
         lines = running.lines.end() if running.lines else None
@@ -321,10 +324,13 @@ class _Watch:
             return
         ended = time.perf_counter()
         self._drop(self._running.index(running))
+        values = frame.f_locals
+        # The module before any pass is all that the program asked for: no method of the DSL begins a compilation then.
+        if values.get(_EXPORTS) and "module" in values:
+            self._note_traced(running, dsl, frame)
         error = sys.exc_info()[1]
         if id(error) == running.handled:
             error = None
-        values = frame.f_locals
         if running.ignored:
             return
         if running.key is not None:

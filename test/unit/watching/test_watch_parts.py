@@ -127,6 +127,20 @@ def test_an_unknown_dsl_is_warned_of_once_and_left_alone(tmp_path: Path) -> None
     assert python(code, tmp_path).stderr == ""
 
 
+def test_a_dsl_with_the_watched_methods_is_known(tmp_path: Path) -> None:
+    fake = fake_dsl(
+        tmp_path,
+        "class BaseDSL:\n"
+        "    def generate_mlir(self, funcBody, function_name, args, kwonlyargs, sig, no_cache): return function_name\n"
+        "    def compile_and_cache(self, module, module_hash, function_name, pipeline): pass\n"
+        "    def post_compilation_cleanup(self): pass\n",
+    )
+    code = f"{fake}import cutlass.base_dsl.dsl as dsl; print(dsl.BaseDSL().generate_mlir(*range(6)))"
+    done = python(code, tmp_path)
+    assert done.stdout == "1\n"
+    assert "UnknownDslError" not in done.stderr
+
+
 def test_a_folder_that_cannot_be_written_is_warned_of(tmp_path: Path) -> None:
     (tmp_path / "taken").touch()
     done = python(f"{fake_dsl(tmp_path, '')}import cutlass.base_dsl.dsl; print('ran')", tmp_path, watch="taken/seen")

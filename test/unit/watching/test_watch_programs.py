@@ -339,3 +339,16 @@ def test_a_program_that_is_not_there_leaves_what_was_recorded(cutecc: Run, tmp_p
     refused = cutecc("watch", "--", "no-such-program", status=127).stderr
     assert "cannot run no-such-program: No such file or directory" in refused
     assert (folder / "index.html").read_text() == "earlier"
+
+
+def test_a_module_that_is_exported_before_any_pass_is_recorded(tmp_path: Path) -> None:
+    program = """
+        import cutlass.cute as cute
+        from kernels import scale, vector
+        print(type(cute.compile.to_precompiled_mlir(scale, vector(), 2.0)).__name__)
+    """
+    write(tmp_path, program)
+    done = watch(tmp_path, "-o", "seen", "--no-reports", "--", sys.executable, "program.py")
+    assert done.stdout == "PreCompiledMlirArtifact\n"
+    (kernel,) = Run(done, tmp_path / "seen").index["kernels"]
+    assert (kernel["name"], kernel["error"], kernel["program_error"]) == ("scale", None, None)
