@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from cutecc.compilation.request import HOST_FORM, CompileRequest
-from cutecc.errors import PassError, SourceLocation, UsageError
+from cutecc.errors import PassError, SourceLocation, ToolError, UsageError
 from cutecc.passes.base import Pass
 from cutecc.passes.generation.kept import KeptGeneration, LlvmGeneration, keeping
 from cutecc.passes.manager import Observer, Position
@@ -102,19 +102,30 @@ class ArtifactCollector(Observer):
         if self._generation is None or position.pass_ is not self._generation:
             return
         from cutecc.backend.launchability import impossible_launches
-        from cutecc.backend.ptxas import located_error
         from cutecc.passes.nvidia.lost_locations import instruction_places
 
         for kernel, launches in (impossible_launches(self._host, self._target) if self._host else {}).items():
             place = f"{self._places[kernel]}: " if kernel in self._places else ""
             error.notes += [f"{place}kernel {short_kernel_name(kernel)}: {each.text}; {each.mend}" for each in launches]
         for text in self._generation.ptx():
-            places = instruction_places(text, self._lost)
-            if located := located_error(error.message, text, f"{file_name(self._request.name)}.ptx", places):
+            if located := self._complaint(error, text, instruction_places(text, self._lost)):
                 error.message = f"pass {error.pass_name} failed: {located.message}"
                 error.location = located.location
                 error.notes = located.notes + error.notes
                 return
+
+    def _complaint(self, error: PassError, ptx: str, places: Sequence[InstructionPlace]) -> ToolError | None:
+        """What the wheel's assembler said of a line of `ptx`. Where it says nothing, as in 4.6.0, ours is asked."""
+        from cutecc.backend.ptxas import assemble, located_error
+
+        name = f"{file_name(self._request.name)}.ptx"
+        if "ptxas" in error.message:
+            return located_error(error.message, ptx, name, places)
+        try:
+            assemble(ptx, self._target, opt_level=0, name=name)
+        except ToolError as failure:
+            return failure if failure.location else None
+        return None
 
     def finish(self, compilation: Compilation, folder: RecordFolder | None) -> None:
         """Put the artifacts into the record, each as soon as it is made. Raises `ToolError`."""

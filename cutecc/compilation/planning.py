@@ -163,7 +163,7 @@ def _chosen_pipeline(options: CompileOptions, target: Target, module: ir.Module)
         _check_passes(pipeline)
         raise
     if options.ptxas:
-        # The wheel's code generator then stops at PTX; the assembler of the user's choice goes on from there.
+        # The wheel's code generator then stops at PTX, where it can; the assembler of the user's choice goes on.
         pipeline = pipeline.map(_emitting_ptx)
     return pipeline
 
@@ -234,7 +234,7 @@ def _edited(pipeline: Pipeline, edit: Edit) -> Pipeline:
 
 
 def _emitting_ptx(pass_: Pass) -> Pass:
-    if isinstance(pass_, WheelPass) and pass_.name == "cuda-compute-target":
+    if isinstance(pass_, WheelPass) and pass_.option("representation") is not None:
         return pass_.with_options(representation="ptx")
     return pass_
 

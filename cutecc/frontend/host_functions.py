@@ -42,8 +42,8 @@ def decorator_kind(value: Any) -> str | None:
         value = value.__func__
     if inspect.isfunction(value):
         function = inspect.unwrap(value)
-        undetermined = "jit" if hasattr(function, "_dsl_cls") or hasattr(function, "_dsl_object") else None
-        return getattr(function, "_decorator_kind", undetermined)
+        decorated = hasattr(function, "_dsl_cls") or hasattr(function, "_dsl_object")
+        return getattr(function, "_decorator_kind", _called_kind(value) if decorated else None)
     return None if inspect.isclass(value) else _call_kind(value.__class__)
 
 
@@ -69,6 +69,16 @@ def imported_host_functions(module: ModuleType) -> dict[str, str]:
         and decorator_kind(value) == "jit"
         and (file := Callee.of(value).source_file) is not None
     }
+
+
+def _called_kind(function: Any) -> str:
+    """The kind of a decorated function by what its wrapper calls: releases before 4.8 do not write it down."""
+    while hasattr(function, "__wrapped__"):
+        variables = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+        if any(name == "executor_name" and cell.cell_contents == "_kernel_helper" for name, cell in variables):
+            return "kernel"
+        function = function.__wrapped__
+    return "jit"
 
 
 def _call_kind(kind: type) -> str | None:

@@ -22,7 +22,8 @@ class Release:
     sets_target: str
     """The pass that gives GPU modules the chip to compile for."""
     binary_targets: str
-    """What the `compute_targets` of a `cuda.binary` hold, for the chip `{chip}` without its suffix."""
+    """What the `compute_targets` of a `cuda.binary` hold, for `{kind}`, which is `sass` or `ptx`, of the chip `{chip}`
+    without its suffix."""
     scoped_location: str
     """A location `{location}` within the debug information's `{scope}`."""
 
@@ -32,7 +33,7 @@ _V4_8 = Release(
     lowers_experimental="lir-to-cute-dsl",
     expands_experimental=True,
     sets_target="cuda-compute-target",
-    binary_targets="[#cuda.compute_target<sass, conditional, [{chip}]>]",
+    binary_targets="[#cuda.compute_target<{kind}, conditional, [{chip}]>]",
     scoped_location="#llvm.di_location<{location} in {scope}>",
 )
 _V4_7 = replace(
@@ -42,7 +43,7 @@ _V4_7 = replace(
     "lir-func-finalization{enable-cuda-dialect=true require-configure-launch=false}",
     expands_experimental=False,
     sets_target="nvvm-attach-target",
-    binary_targets="#cuda.compute_target<sass, conditional, [{chip}]>",
+    binary_targets="#cuda.compute_target<{kind}, conditional, [{chip}]>",
     scoped_location="loc(fused<{scope}>[{location}])",
 )
 _V4_6 = replace(_V4_7, version="4.6")

@@ -61,5 +61,5 @@ def keeping(pass_: Pass, folder: Path, ptxas: Path | None = None) -> KeptGenerat
     if isinstance(pass_, LlvmToBinary):
         return LlvmGeneration(plain=pass_, folder=folder, ptxas=ptxas)
     if isinstance(pass_, WheelPass) and pass_.name == codegen.NAME:
-        return CodeGeneration(plain=pass_, folder=folder)
+        return CodeGeneration(plain=pass_, folder=folder, ptx_alone=ptxas is not None)
     return None

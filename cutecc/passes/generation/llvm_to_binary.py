@@ -76,7 +76,7 @@ class LlvmToBinary(ModulePass):
         It is told the PTX alone, without a cubin, before that is assembled.
         """
         from cutecc.backend.llvm import code
-        from cutecc.ir.modules import body_of
+        from cutecc.passes.cuda_binary import device_modules, replace_by_binary
         from cutecc.passes.diagnostics import remark
 
         options = code.CodeOptions(
@@ -87,8 +87,7 @@ class LlvmToBinary(ModulePass):
             ptxas=ptxas,
             libraries=self.link_libraries,
         )
-        devices = [operation for operation in body_of(module.operation) if operation.name == "gpu.module"]
-        for number, device in enumerate(devices):
+        for number, device in enumerate(device_modules(module)):
             keep_ptx = functools.partial(_keep_ptx, keep, number)
             made = code.generate(device, options, keep_ptx)
             if len(made.tried) > 1:
@@ -98,49 +97,9 @@ class LlvmToBinary(ModulePass):
                 remark(device, f"LLVM's option set '{made.option_set.name}' gave the best code ({tried}){bound}")
             if keep:
                 keep(number, made.ptx, made.assembled.cubin)
-            _replace_by_binary(device, made.assembled.cubin, made.assembled.log)
+            replace_by_binary(device, made.assembled.cubin, made.assembled.log)
 
 
 def _keep_ptx(keep: Keep | None, number: int, ptx: str) -> None:
     if keep:
         keep(number, ptx, None)
-
-
-def _replace_by_binary(device: ir.Operation, cubin: bytes, log: str) -> None:
-    """Put a `cuda.binary` of `cubin` in the place of `device`, with the declarations of its kernels.
-
-    It is what the wheel's `cuda-to-binary` leaves, which `cuda-to-llvm` reads: the host function refers to kernels by
-    the two names.
-    """
-    from cutecc.ir.building import at_end, before, located
-    from cutecc.ir.editing import erase
-    from cutecc.ir.mlir import cuda, ir
-    from cutecc.ir.modules import body_of
-
-    name = device.attributes["sym_name"]
-    bytes_type = ir.VectorType.get([len(cubin)], ir.IntegerType.get_signless(8))
-    data = memoryview(cubin).cast("b")
-    code = ir.DenseResourceElementsAttr.get_from_buffer(data, f"{name.value}_cuda_binary", bytes_type)
-    with before(device):
-        binary = cuda.BinaryOp(name, code)
-    binary.attributes["cutlass.ptxas_logs"] = ir.ArrayAttr.get([ir.StringAttr.get(log)])
-    binary.attributes["compute_targets"] = _compute_targets(device)
-    block = ir.Block.create_at_start(binary.regions[0])
-    for operation in body_of(device):
-        if operation.name == "llvm.func" and "gpu.kernel" in operation.attributes:
-            kept = {each: operation.attributes[each] for each in operation.attributes}
-            with at_end(block), located(operation):
-                ir.Operation.create("llvm.func", attributes=kept, regions=1)
-    erase(device)
-
-
-def _compute_targets(device: ir.Operation) -> ir.Attribute:
-    """What the wheel's code generation has told the host of, which older releases do not write on the `gpu.module`."""
-    from cutecc.backend.llvm.code import target_of
-    from cutecc.ir.mlir import ir
-    from cutecc.ir.version import installed_release
-
-    if "compute_targets" in device.attributes:
-        return device.attributes["compute_targets"]
-    target, _ = target_of(device)
-    return ir.Attribute.parse(installed_release().binary_targets.format(chip=f"sm_{target.major}{target.minor}"))

@@ -34,11 +34,12 @@ def test_a_prelude_that_is_not_expanded_stands_as_it_is() -> None:
     assert ("lir-pipeline-to-nvvm" in names) == RELEASE.expands_experimental
 
 
-def test_what_a_binary_holds_of_its_targets_is_an_attribute() -> None:
+@pytest.mark.parametrize("kind", ["sass", "ptx"])
+def test_what_a_binary_holds_of_its_targets_is_an_attribute(kind: str) -> None:
     from cutecc.ir.mlir import cuda  # noqa: F401 - registers the dialect
 
     with ir.Context():
-        ir.Attribute.parse(RELEASE.binary_targets.format(chip="sm_90"))
+        ir.Attribute.parse(RELEASE.binary_targets.format(kind=kind, chip="sm_90"))
 
 
 def test_a_location_is_within_a_scope() -> None:
