@@ -192,6 +192,7 @@ def _versions() -> dict[str, str]:
     import platform
 
     from cutecc import __version__
+    from cutecc.support.flavours import flavour
 
     found = {"cutecc": __version__, "python": platform.python_version()}
     for name in ("cuda-bindings", "torch", "nvidia-cutlass-dsl"):
@@ -199,4 +200,6 @@ def _versions() -> dict[str, str]:
             found[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             continue
+    if of := flavour():
+        found["flavour"] = of
     return found

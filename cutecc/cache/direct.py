@@ -12,6 +12,7 @@ import msgspec
 
 from cutecc.cache.fingerprint import digest_of, file_digest, own_fingerprint
 from cutecc.record import Remark, Signature
+from cutecc.support.flavours import flavour
 
 _MOST_READ = 256 << 20
 """Bytes: hashing more at every start would cost what is saved."""
@@ -109,7 +110,8 @@ def holds(snapshot: Snapshot) -> bool:
 
 
 def environment() -> str:
-    """A hash of what every trace depends on: Python, cutecc, installed packages, the search path and variables."""
+    """A hash of what every trace depends on: Python, cutecc, installed packages, which flavour of the DSL
+    the driver has chosen, the search path and variables."""
     packages: list[tuple[str, int]] = []
     for folder in sys.path:
         # A package that is installed, upgraded or removed changes one of these.
@@ -120,7 +122,7 @@ def environment() -> str:
     variables = {name: value for name, value in os.environ.items() if name.startswith(_VARIABLES)}
     flags = [int(flag) for flag in sys.flags]
     return digest_of(
-        [platform.python_version(), flags, own_fingerprint(), packages, sys.path, variables, os.getcwd()],
+        [platform.python_version(), flags, own_fingerprint(), packages, flavour(), sys.path, variables, os.getcwd()],
     )
 
 

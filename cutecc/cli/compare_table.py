@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec.structs import asdict
 
 from cutecc.cli.console import Console, console_of_whole_lines
 from cutecc.cli.headings import points_text, wrapped
@@ -111,10 +112,16 @@ def _facts(a: Side, b: Side) -> Iterator[tuple[str, str, str]]:
     for name, of in _FACTS.items():
         is_other = name == "pipeline" and a.pipeline != b.pipeline
         yield name, of(a), of(b) + (", of another pipeline" if is_other else "")
-    for name in a.versions.__struct_fields__:
-        ours, theirs = getattr(a.versions, name), getattr(b.versions, name)
-        if ours != theirs:
-            yield name.replace("_", "-"), ours or "–", theirs or "–"
+    ours, theirs = _versions(a), _versions(b)
+    for name in ours:
+        if ours[name] != theirs[name]:
+            yield name.replace("_", "-"), ours[name] or "–", theirs[name] or "–"
+
+
+def _versions(side: Side) -> dict[str, str | None]:
+    found = asdict(side.versions) | {"nvidia_cutlass_dsl": side.versions.wheel}
+    del found["flavour"]
+    return found
 
 
 # Passes.

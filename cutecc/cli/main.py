@@ -18,7 +18,7 @@ import click
 from cutecc import __version__
 from cutecc.cli.streams import discard_output, open_closed
 from cutecc.config import Settings
-from cutecc.errors import Error, LimitError, RecordError, UsageError, describe
+from cutecc.errors import Error, LimitError, RecordError, UnsupportedVersionError, UsageError, describe
 from cutecc.support.distributions import is_here, needed_by
 from cutecc.support.harmless import harmless, message_text, one_line, readable
 from cutecc.support.spelling import close_names
@@ -110,12 +110,30 @@ class _LazyGroup(click.Group):
                 formatter.write_text(", ".join(elsewhere))
 
 
+def _show_version(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
+    if not wanted:
+        return
+    from cutecc.ir.version import PACKAGE, installed_wheel  # late: it takes longer than the help does
+
+    click.echo(f"cutecc, version {__version__}")
+    with contextlib.suppress(UnsupportedVersionError):
+        click.echo(f"{PACKAGE}, version {installed_wheel()}")
+    context.exit()
+
+
 @click.group(
     cls=_LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
     epilog="Example: cutecc compile examples/elementwise_add.py --dump-after=all",
 )
-@click.version_option(__version__, prog_name="cutecc")
+@click.option(
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_show_version,
+    help="Show the versions and exit.",
+)
 @click.option("--debug", is_flag=True, help="Show where in cutecc an error comes from.")
 def cutecc(debug: bool) -> None:
     """Open compiler driver and pass inspector for CuTe DSL kernels."""

@@ -18,7 +18,6 @@ from cutecc.compilation.planning import Plan
 from cutecc.compilation.request import ALL_ARTIFACTS, CompileRequest
 from cutecc.config import Settings
 from cutecc.errors import ToolError
-from cutecc.ir.bindings import toolkit
 from cutecc.ir.canonical import canonical_hash
 from cutecc.passes import registrations
 from cutecc.passes.sources import module_files, source_files
@@ -73,7 +72,6 @@ def slot_for(request: CompileRequest, plan: Plan, module: ir.Module) -> Slot | N
             "offset": plan.offset,
             "options": {name: value for name, value in options.changed().items() if name != "ptxas"},
             "versions": asdict(plan.compilation.versions),
-            "toolkit": toolkit(),
             "cutecc": own_fingerprint(),
             "files": files,
             "ptxas": assembler,

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from cutecc import __version__
 from cutecc.backend.tools import find_tool, tool_version
-from cutecc.ir.version import installed_version
+from cutecc.ir.version import installed_version, installed_wheel
 from cutecc.record import Versions
+from cutecc.support.flavours import flavour
 
 
 def current_versions(ptxas: Path | None = None, *, llvm: bool = False) -> Versions:
@@ -19,8 +20,8 @@ def current_versions(ptxas: Path | None = None, *, llvm: bool = False) -> Versio
     """
     wheel = installed_version()
     if ptxas is None and not llvm:
-        assembler = f"built into nvidia-cutlass-dsl {wheel}"
+        assembler = f"built into nvidia-cutlass-dsl {installed_wheel()}"
     else:
         assembler = tool_version(find_tool("ptxas", ptxas))
     generator = f"llvmlite {importlib.metadata.version('llvmlite')}" if llvm else None
-    return Versions(__version__, platform.python_version(), wheel, assembler, llvm=generator)
+    return Versions(__version__, platform.python_version(), wheel, assembler, llvm=generator, flavour=flavour() or None)

@@ -11,19 +11,17 @@ from __future__ import annotations
 import importlib
 import importlib.machinery
 import importlib.util
-import re
 import sys
 import types
 from typing import Any
 
 from cutecc.errors import UnsupportedVersionError
 from cutecc.ir.interrupts import held
+from cutecc.support.flavours import LIBRARY
 from cutecc.support.forks import SettledLock
 
 _PACKAGE = "cutlass"
-_LIBRARY = "cutlass._mlir._mlir_libs._cutlass_ir"
 _POPULATED = "_cutecc_populated"
-_TOOLKIT = re.compile(r"_cutlass_ir\.(cu\d+)\.")
 _lock = SettledLock("importing the MLIR bindings")
 
 
@@ -32,19 +30,19 @@ def load() -> Any:
 
     Raises `UnsupportedVersionError` when nvidia-cutlass-dsl is missing or of an unknown version.
     """
-    loaded = sys.modules.get(_LIBRARY)
+    loaded = sys.modules.get(LIBRARY)
     if loaded is not None and hasattr(loaded, _POPULATED):
         return loaded
     # Half of an import cannot be done again: dialects are registered once.
     with _lock, held():
-        loaded = sys.modules.get(_LIBRARY)
+        loaded = sys.modules.get(LIBRARY)
         if loaded is not None and hasattr(loaded, _POPULATED):
             return loaded
         deferred = None
         if _PACKAGE not in sys.modules:
             deferred = sys.modules[_PACKAGE] = _DeferredPackage(_package_spec())
         try:
-            library: Any = importlib.import_module(_LIBRARY)
+            library: Any = importlib.import_module(LIBRARY)
             # Until `populate` has run, every access to a type goes through a search that is about 100 times slower.
             library.populate(library)
             setattr(library, _POPULATED, True)
@@ -66,16 +64,6 @@ def load_submodule(name: str) -> Any:
     """The bindings' module `cutlass._mlir.<name>`, such as `ir` or `dialects.nvvm`."""
     load()
     return importlib.import_module(f"cutlass._mlir.{name}")
-
-
-def toolkit() -> str:
-    """The CUDA toolkit that the bindings' passes and code generation come from, such as `cu12`; empty if untold.
-
-    Where the packages for several are installed, the bindings themselves take the newest that the driver supports, or
-    the newest of all without a driver.
-    """
-    told = _TOOLKIT.search(load().__file__ or "")
-    return told[1] if told else ""
 
 
 def dsl_is_imported() -> bool:

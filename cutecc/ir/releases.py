@@ -1,12 +1,26 @@
 """The releases of nvidia-cutlass-dsl that cutecc knows, and what is different in each: the one place that says.
 
 What a wheel tells of itself, such as the passes of its pipeline and their options, is asked, and does not stand here.
-Read off nvidia-cutlass-dsl 4.6.0, 4.6.3, 4.7.1 and 4.8.1.
+Read off nvidia-cutlass-dsl 4.6.0, 4.6.3, 4.7.1 and 4.8.1, each for CUDA 12 (`cu12`) and CUDA 13 (`cu13`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True)
+class Flavour:
+    """A build of a release for one major version of CUDA: the same passes, with another assembler behind them."""
+
+    name: str
+    """As its package and the bindings call it: `cu12`."""
+    toolkit: str
+    """The CUDA toolkit of its assembler, `12.9`; the DSL takes it for the version that it traces for."""
+    ptx: str
+    """The PTX version of what it generates: `8.8`."""
+    features: str
+    """What its pipelines ask of libNVVM for that: `+ptx88`, or nothing, which is the newest that libNVVM knows."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +40,18 @@ class Release:
     without its suffix."""
     scoped_location: str
     """A location `{location}` within the debug information's `{scope}`."""
+    libnvvm: str
+    """The CUDA toolkit of the libNVVM that generates PTX, the same in each flavour: `13.4`."""
+    flavours: tuple[Flavour, ...]
+    """What the release is built for, oldest first: what of it is not the same in all of them."""
 
+    def flavour(self, name: str) -> Flavour | None:
+        """Its flavour of that name; `None` where cutecc knows none."""
+        return next((each for each in self.flavours if each.name == name), None)
+
+
+_CU12 = Flavour(name="cu12", toolkit="12.9", ptx="8.8", features="+ptx88")
+_CU13 = Flavour(name="cu13", toolkit="13.4", ptx="9.4", features="")
 
 _V4_8 = Release(
     version="4.8",
@@ -35,6 +60,8 @@ _V4_8 = Release(
     sets_target="cuda-compute-target",
     binary_targets="[#cuda.compute_target<{kind}, conditional, [{chip}]>]",
     scoped_location="#llvm.di_location<{location} in {scope}>",
+    libnvvm="13.4",
+    flavours=(_CU12, _CU13),
 )
 _V4_7 = replace(
     _V4_8,
@@ -45,6 +72,8 @@ _V4_7 = replace(
     sets_target="nvvm-attach-target",
     binary_targets="#cuda.compute_target<{kind}, conditional, [{chip}]>",
     scoped_location="loc(fused<{scope}>[{location}])",
+    libnvvm="13.3",
+    flavours=(_CU12, replace(_CU13, toolkit="13.3", ptx="9.3")),
 )
 _V4_6 = replace(_V4_7, version="4.6")
 

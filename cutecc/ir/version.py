@@ -9,6 +9,7 @@ from importlib import metadata
 
 from cutecc.errors import UnsupportedVersionError
 from cutecc.ir.releases import RELEASES, Release
+from cutecc.support.flavours import flavour
 
 PACKAGE = "nvidia-cutlass-dsl"
 _OLDEST, _NEWEST = RELEASES[0], RELEASES[-1]
@@ -21,6 +22,11 @@ def installed_version() -> str:
         return metadata.version(PACKAGE)
     except metadata.PackageNotFoundError:
         raise UnsupportedVersionError(f"{PACKAGE} is not installed", hints=[_INSTALL]) from None
+
+
+def installed_wheel() -> str:
+    """The installed nvidia-cutlass-dsl by version and flavour, `4.8.1 cu12`; `UnsupportedVersionError` without one."""
+    return f"{installed_version()} {flavour()}".rstrip()
 
 
 @functools.cache

@@ -22,6 +22,7 @@ from cutecc.kernel import Kernel
 from cutecc.operations.description import GemmDescription
 from cutecc.operations.kernels import build, signature
 from cutecc.record import ArtifactKind, Compilation, Remark
+from cutecc.support.flavours import flavour
 
 if TYPE_CHECKING:
     from cutecc.compilation.request import CompileOptions
@@ -183,6 +184,7 @@ def cache_key(compiled: GemmDescription) -> str:
             "description": compiled.to_json(places=False).decode(),
             "cutecc": own_fingerprint(),
             "wheels": {name: _version(name) for name in _WHEELS},
+            "flavour": flavour(),
             "variables": variables,
         }
     )

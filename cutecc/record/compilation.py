@@ -185,6 +185,13 @@ class Versions(msgspec.Struct, frozen=True):
     nvdisasm: str | None = None
     llvm: str | None = None
     """The LLVM that generated the code, and the llvmlite that holds it; `None` where the wheel's libNVVM did."""
+    flavour: str | None = None
+    """What the wheel is built for, `cu12` or `cu13`; `None` where that was not noted."""
+
+    @property
+    def wheel(self) -> str:
+        """The wheel as it is shown, `4.8.1 cu12`."""
+        return f"{self.nvidia_cutlass_dsl} {self.flavour or ''}".rstrip()
 
 
 class Failure(msgspec.Struct, frozen=True):

@@ -21,7 +21,7 @@ Expected = Literal["failed", "aborted"]
 """Whether an error is reported, or the process taken down."""
 
 MARK = "// cutecc-reproducer: "
-MAJOR, MINOR = 1, 3
+MAJOR, MINOR = 1, 4
 
 OPTIONS: dict[str, tuple[str, ...]] = {
     "opt": ("pipeline", "target", "backend", "verify-each"),

@@ -42,6 +42,7 @@ def reproducer(compilation: Compilation) -> tuple[str, str] | None:
 
 
 def _parts(compilation: Compilation, mapping: str | None) -> Iterator[str]:
+    versions = compilation.versions
     yield f"<h1>{escape(compilation.name)} for {escape(compilation.target)}</h1>"
     yield "<p>This report needs JavaScript to show the IR; here is what it holds, in short.</p>"
     yield from bullets(
@@ -49,7 +50,7 @@ def _parts(compilation: Compilation, mapping: str | None) -> Iterator[str]:
         compilation.resumed and str(compilation.resumed),
         compilation.source and f"source: {compilation.source}",
         compilation.command and f"command: {shlex.join(compilation.command)}",
-        f"cutecc {compilation.versions.cutecc}, nvidia-cutlass-dsl {compilation.versions.nvidia_cutlass_dsl}",
+        f"cutecc {versions.cutecc}, nvidia-cutlass-dsl {versions.wheel}",
         mapping,
     )
     if failure := compilation.failure:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from msgspec.structs import replace
+
 from cutecc.compilation.request import ALL_ARTIFACTS, CompileOptions
 from cutecc.compilation.versions import current_versions
 from cutecc.errors import RecordError, UsageError
@@ -21,8 +23,6 @@ from cutecc.workbench.subjects import Subject
 Result = Literal["still happens", "fails otherwise", "happens no more"]
 _TARGET = "sm_90a"
 """Of a reproducer that names none: its passes are the same for all."""
-_VERSIONS = ("cutecc", "nvidia_cutlass_dsl", "python")
-"""Those that decide about passes."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Reproduction:
     result: Result
     found: str | None
     """How it ended now; `None` when nothing failed."""
-    other_versions: dict[str, tuple[str | None, str | None]]
+    other_versions: dict[str, tuple[str, str]]
     """What has another version here: that of the reproducer, and that of today."""
 
 
@@ -95,7 +95,14 @@ def subject_of(reproducer: Reproducer, data: bytes, source: str) -> Subject:
     )
 
 
-def _other_versions(then: Versions) -> dict[str, tuple[str | None, str | None]]:
+def _other_versions(then: Versions) -> dict[str, tuple[str, str]]:
+    """Of those that decide about passes."""
     now = current_versions()
-    pairs = {name: (getattr(then, name), getattr(now, name)) for name in _VERSIONS}
+    if then.flavour is None:
+        now = replace(now, flavour=None)  # older reproducers do not tell it
+    pairs = {
+        "cutecc": (then.cutecc, now.cutecc),
+        "nvidia_cutlass_dsl": (then.wheel, now.wheel),
+        "python": (then.python, now.python),
+    }
     return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}

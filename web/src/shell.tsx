@@ -96,7 +96,7 @@ function Head() {
             {found.source ?? ""}
           </span>
           <span class="muted versions">
-            cutecc {found.versions["cutecc"]} · nvidia-cutlass-dsl {found.versions["nvidia_cutlass_dsl"]}
+            cutecc {found.versions["cutecc"]} · nvidia-cutlass-dsl {found.versions["nvidia_cutlass_dsl"]} {found.versions["flavour"]}
           </span>
         </>
       )}

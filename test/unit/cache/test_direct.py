@@ -293,6 +293,8 @@ def test_any_change_is_a_miss(tracer: Tracer, project: Path, monkeypatch: pytest
     assert misses()
     monkeypatch.setenv("CUTE_DSL_SOMETHING", "1")
     assert misses()
+    monkeypatch.setattr(direct, "flavour", lambda: "cu99")
+    assert misses(), "another driver has the wheel take another flavour"
     monkeypatch.syspath_prepend(project / "elsewhere")
     assert misses()
     (project / "unrelated.py").write_text("")

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cutecc.compilation import caching, planning
+from cutecc.compilation import caching, planning, versions
 from cutecc.compilation.request import ALL_ARTIFACTS, CompileOptions, CompileRequest, Edit
 from cutecc.ir.canonical import canonical_hash, kernel_name
 from cutecc.ir.mlir import ir
@@ -194,9 +194,9 @@ def test_target_and_pipeline_are_in_the_key(text: str) -> None:
     assert None not in keys
 
 
-def test_the_toolkit_that_the_wheel_was_built_with_is_in_the_key(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_wheel_is_built_for_is_in_the_key(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     keys = {key_of(text)}
-    monkeypatch.setattr(caching, "toolkit", lambda: "cu99")
+    monkeypatch.setattr(versions, "flavour", lambda: "cu99")
     assert len(keys | {key_of(text)}) == 2
 
 

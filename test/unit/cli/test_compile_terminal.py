@@ -188,8 +188,10 @@ def test_help_shows_an_example_for_every_command(cutecc) -> None:
 
 def test_version(cutecc) -> None:
     import cutecc as package
+    from cutecc.ir.version import installed_wheel
 
-    assert package.__version__ in cutecc("--version").stdout
+    lines = cutecc("--version").stdout.splitlines()
+    assert lines == [f"cutecc, version {package.__version__}", f"nvidia-cutlass-dsl, version {installed_wheel()}"]
 
 
 def test_a_command_that_is_not_there(cutecc) -> None:

@@ -16,6 +16,8 @@ import wheels
 from environments import Environment, built
 from import_graph import imports, modules
 
+from cutecc.ir.releases import RELEASES
+from cutecc.ir.version import PACKAGE
 from cutecc.support.distributions import OF_EXTRAS
 
 CROSSINGS = {
@@ -26,6 +28,7 @@ CROSSINGS = {
 }
 """Late imports of the runtime that need the distribution cutecc, as `NotInstalledError` then says."""
 
+WHEEL = re.compile(rf"{PACKAGE}[^\w-]")
 WORKED = re.compile(r'"(cutecc(?:\.\w+)+):\w+"')
 
 
@@ -91,6 +94,19 @@ def test_dependencies(runtime: zipfile.ZipFile, full: zipfile.ZipFile) -> None:
 def test_the_packages_of_extras_are_those_that_errors_name() -> None:
     extras = wheels.read_project()["tool"][wheels.RUNTIME]["extras"]
     assert {name for names in extras.values() for name in names} == OF_EXTRAS
+
+
+def test_every_release_that_is_known_and_newer_ones_may_be_installed(full: zipfile.ZipFile) -> None:
+    required = HeaderParser().parsestr(metadata(full, "METADATA")).get_all("Requires-Dist", [])
+    oldest, newest = RELEASES[0].version, RELEASES[-1].version
+    allowed = f"<{int(newest.partition('.')[0]) + 1},>={oldest}"
+    wheel = {each.partition(";")[2].strip(): each.partition(";")[0] for each in required if WHEEL.match(each)}
+    assert wheel == {
+        "": f"{PACKAGE}{allowed}",
+        "extra == 'cu12'": f"{PACKAGE}{allowed}",
+        "extra == 'cu13'": f"{PACKAGE}[cu13]{allowed}",
+    }
+    assert {each.name for release in RELEASES for each in release.flavours} == {"cu12", "cu13"}
 
 
 def test_each_entry_point_is_in_one_of_them(runtime: zipfile.ZipFile, full: zipfile.ZipFile) -> None:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-import pytest
+import re
 
+import pytest
+from conftest import TracedKernel
+
+import cutecc
+from cutecc.ir import bindings
 from cutecc.ir.mlir import ir, passmanager
 from cutecc.ir.releases import RELEASES
-from cutecc.ir.version import installed_release
+from cutecc.ir.version import installed_release, installed_wheel
 from cutecc.passes.nvidia.wheel_pipeline import nvidia_pipeline
+from cutecc.support import flavours
+from cutecc.support.flavours import flavour
 
 RELEASE = installed_release()
+(FLAVOUR,) = (each for each in RELEASE.flavours if each.name == flavour())
 
 
 def test_releases_are_in_order() -> None:
@@ -20,6 +28,12 @@ def test_releases_are_in_order() -> None:
 def test_the_experimental_prelude_is_a_pipeline_of_the_wheel() -> None:
     with ir.Context():
         passmanager.PassManager.parse(f"builtin.module({RELEASE.lowers_experimental})")
+
+
+def test_releases_name_their_flavours_once() -> None:
+    for release in RELEASES:
+        names = [each.name for each in release.flavours]
+        assert names == sorted(set(names), key=flavours.cuda_major)
 
 
 @pytest.mark.parametrize("lir", [False, True])
@@ -54,3 +68,31 @@ def test_a_location_is_within_a_scope() -> None:
     with ir.Context():
         (inner,) = ir.Module.parse(text).body.operations
     assert '"kernel.py":7:3' in str(inner.operation.location)
+
+
+def test_the_release_has_the_flavour() -> None:
+    assert RELEASE.flavour(flavour()) is FLAVOUR
+    assert RELEASE.flavour("cu11") is None
+
+
+def test_the_dsl_takes_the_toolkit_for_the_version_of_cuda() -> None:
+    assert bindings.load()._base_dsl.get_cuda_version() == FLAVOUR.toolkit
+
+
+def test_pipelines_ask_for_the_features() -> None:
+    texts = [str(pass_) for pass_ in nvidia_pipeline("sm_90a") if pass_.name in (RELEASE.sets_target, "cuda-to-binary")]
+    assert len(texts) == 2
+    for text in texts:
+        (features,) = re.findall(r"features=(\S*)", text)
+        assert features == FLAVOUR.features
+
+
+def test_what_libnvvm_generates(small_kernel: TracedKernel) -> None:
+    kernel = cutecc.compile_module(small_kernel.bytecode, "sm_90a")
+    assert kernel.ptx is not None
+    assert re.findall(r"^\.version (\S+)", kernel.ptx, re.MULTILINE) == [FLAVOUR.ptx]
+    assert re.findall(r"^// Cuda compilation tools, release (\S+),", kernel.ptx, re.MULTILINE) == [RELEASE.libnvvm]
+    versions = kernel.compilation.versions
+    assert versions.flavour == flavour()
+    assert versions.wheel == installed_wheel()
+    assert versions.ptxas == f"built into nvidia-cutlass-dsl {installed_wheel()}"

@@ -15,6 +15,7 @@ import pytest
 from compilations import compilations, small
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from cutecc.errors import RecordError
 from cutecc.record import Artifact, Compilation, Failure, Step, manifest
@@ -54,7 +55,7 @@ def test_it_begins_with_schema_and_version() -> None:
     body = json.loads(manifest.encode(small()))
     assert list(body)[:2] == ["schema", "version"]
     assert body["schema"] == "cutecc/compilation"
-    assert body["version"] == "1.6"
+    assert body["version"] == "1.7"
 
 
 @pytest.mark.parametrize("version", ["2.0", "2", "10.0", "", "one", "-1.0", "x.1"])
@@ -93,6 +94,16 @@ def test_a_manifest_of_version_1_1_is_read() -> None:
     body = json.loads(manifest.encode(small()))
     del body["analyses"]
     assert manifest.decode(json.dumps(body | {"version": "1.1"}).encode()) == small()
+
+
+def test_a_manifest_of_version_1_6_is_read() -> None:
+    compilation = small()
+    compilation.versions = replace(compilation.versions, flavour="cu13")
+    body = json.loads(manifest.encode(compilation))
+    assert body["versions"].pop("flavour") == "cu13"
+    read = manifest.decode(json.dumps(body | {"version": "1.6"}).encode()).versions
+    assert (read.flavour, read.wheel) == (None, "4.8.1")
+    assert compilation.versions.wheel == "4.8.1 cu13"
 
 
 def test_reimplementations_have_the_name_in_a_manifest_that_all_readers_of_1_x_know() -> None:

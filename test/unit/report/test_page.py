@@ -32,7 +32,7 @@ def hostile_record(text: str, folder: Path | None = None) -> Compilation:
         text,
         text,
         text,
-        Versions(text, text, text, text),
+        Versions(text, text, text, text, flavour=text),
         status="failed",
         command=["cutecc", text],
         source=text,
@@ -62,6 +62,7 @@ def test_nothing_in_a_record_breaks_out(text: str, tmp_path: Path) -> None:
     assert text in "".join(found.all("h1"))
     assert text in found.all("pre")
     assert f"{text}, at {text}" in found.all("p")
+    assert f"cutecc {text}, nvidia-cutlass-dsl {text} {text}".strip() in [each.strip() for each in found.all("li")]
     chunks = found.chunks
     assert chunks["manifest"]["name"] == text
     assert chunks["stage:0"]["text"] == f"{text}\n"

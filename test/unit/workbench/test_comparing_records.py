@@ -466,6 +466,25 @@ def test_what_the_command_refuses(records: Path, cutecc_in) -> None:
     assert "no size is called 'K'" in says("after", "--run", "--device", "cpu", "--size", "K=1")
 
 
+def test_wheels_have_their_flavour_beside_them(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    a, b = (made("x", {0: "a\n"}, tmp_path) for _ in range(2))
+
+    def row() -> list[str]:
+        show(pair_of(a, b, NAMES))
+        lines = capsys.readouterr().out.splitlines()
+        assert not [line for line in lines if line.startswith("flavour")]
+        return next((line.split("  ") for line in lines if line.startswith("nvidia-cutlass-dsl")), [])
+
+    def cells() -> list[str]:
+        return [cell.strip() for cell in row() if cell]
+
+    assert not cells()
+    a.versions = Versions("0", "3", "4", "own", flavour="cu12")
+    assert cells() == ["nvidia-cutlass-dsl", "4 cu12", "4"]
+    b.versions = Versions("0", "3", "5", "own", flavour="cu12")
+    assert cells() == ["nvidia-cutlass-dsl", "4 cu12", "5 cu12"]
+
+
 def test_a_long_list_of_problems_and_odd_names_are_shown_as_they_are(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

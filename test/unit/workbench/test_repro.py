@@ -7,10 +7,13 @@ import re
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from cutecc import compile_module
 from cutecc.compilation.request import CompileOptions, Edit
+from cutecc.compilation.versions import current_versions
 from cutecc.errors import InternalError, RecordError
+from cutecc.ir.version import installed_version, installed_wheel
 from cutecc.passes.manager import Observer
 from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.passes.pipeline import Pipeline
@@ -114,6 +117,16 @@ def test_other_versions_are_named(cutecc, folder: Path) -> None:
     assert lines[:2] == ["happens no more: nothing fails", "before: pass cse: no"]
     assert re.fullmatch(r"cutecc was 0\.0\.1 then, and is .* here", lines[2])
     assert [line.split()[0] for line in lines[2:]] == ["cutecc", "nvidia-cutlass-dsl", "python"]
+    assert re.fullmatch(r"nvidia-cutlass-dsl was 4\.0\.0 then, and is [\d.]+ here", lines[3])
+
+
+def test_another_flavour_is_named(cutecc, folder: Path) -> None:
+    versions = replace(current_versions(), flavour="cu11")
+    header = Reproducer("opt", {"pipeline": "cse"}, "failed", "cse", "no", versions).header("x.mlir")
+    (folder / "x.mlir").write_text(header + MODULE)
+    lines = cutecc("repro", "x.mlir", status=1).stdout.splitlines()
+    wheel = installed_version()
+    assert lines[2:] == [f"nvidia-cutlass-dsl was {wheel} cu11 then, and is {installed_wheel()} here"]
 
 
 def header(**changes: object) -> str:

@@ -86,6 +86,13 @@ def test_a_compiled_operation_is_taken_from_the_cache_without_the_dsl(
     assert compiling.cache_key(other.description) != compiling.cache_key(op.description)
 
 
+def test_the_flavour_of_the_wheel_is_in_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    description = Gemm(**F32, c="f32:row:1").description
+    keys = {compiling.cache_key(description)}
+    monkeypatch.setattr(compiling, "flavour", lambda: "cu99")
+    assert compiling.cache_key(description) not in keys
+
+
 def test_failures_are_results_and_leave_others_alone(compiled: dict[str, Path], elsewhere: pytest.MonkeyPatch) -> None:
     kernels = [each.kernel for each in Gemm.load(compiled["plain"]).variants]
     elsewhere.setattr(
