@@ -74,7 +74,7 @@ def versions(context: click.Context, kernels: tuple[str, ...], **values: Any) ->
     from cutecc.versions.conditions import breaches, parse_conditions
 
     environments = dict(_environment(text) for text in values["environments"])
-    columns = parse_columns(values["across"] or [",".join(environments)], environments)
+    columns = parse_columns(values["across"] or [*environments], environments)
     conditions = parse_conditions(values["fail_on"]) if values["fail_on"] else []
     baseline = read_comparison(values["baseline"]) if values["baseline"] else None
     _check(columns, kernels, values)
@@ -100,6 +100,8 @@ def _environment(text: str) -> tuple[str, Path]:
 def _check(columns: Sequence[Column], kernels: tuple[str, ...], values: dict[str, Any]) -> None:
     if not kernels:
         raise UsageError("name the kernels", hints=["or with --watch a program that compiles some"])
+    if not columns:
+        raise UsageError("name what to compare", hints=["as in --across 4.7.1,4.8.1 or --across git:HEAD~1,."])
     if len(columns) < 2 and not values["baseline"] and not values["as_json"]:
         raise UsageError(
             f"--across {columns[0].name} is one column: there is nothing to compare it with",

@@ -68,7 +68,7 @@ def show_breaches(broken: Sequence[Breach], *, asked: bool) -> None:
         where = f"{each.kernel}, " if each.kernel else ""
         console.say(f"{MARKS['worse']} {each.condition}: {where}{each.column}: {each.text}", style="bold red")
     if asked and not broken:
-        console.say("nothing of --fail-on is so")
+        console.say("no condition of --fail-on holds")
 
 
 def _show_columns(comparison: Comparison, console: Console) -> None:
@@ -78,7 +78,7 @@ def _show_columns(comparison: Comparison, console: Console) -> None:
     for heading in ("column", "nvidia-cutlass-dsl", "options and sources"):
         table.add_column(heading, overflow="fold")
     for each in comparison.columns:
-        wheel = each.versions.nvidia_cutlass_dsl if each.versions else "–"
+        wheel = each.versions.wheel if each.versions else "–"
         said = [*each.options, *([each.commit[:12]] if each.commit else [])]
         table.add_row(Text(each.name), Text(wheel), Text(" ".join(said)))
     print_table(table, console)
