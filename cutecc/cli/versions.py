@@ -20,7 +20,7 @@ from cutecc.errors import UsageError
 if TYPE_CHECKING:
     from cutecc.versions.columns import Column
     from cutecc.versions.comparison import Comparison, Filled, How
-    from cutecc.versions.conditions import Breach, Condition
+    from cutecc.versions.conditions import Checked
     from cutecc.versions.recording import Asked
 
 _EPILOG = """\b
@@ -71,7 +71,7 @@ def versions(context: click.Context, kernels: tuple[str, ...], **values: Any) ->
     """
     from cutecc.versions.columns import parse_columns
     from cutecc.versions.comparison import compare_columns, fill, read_comparison, with_baseline
-    from cutecc.versions.conditions import breaches, parse_conditions
+    from cutecc.versions.conditions import checked, parse_conditions
 
     environments = dict(_environment(text) for text in values["environments"])
     columns = parse_columns(values["across"] or [*environments], environments)
@@ -84,9 +84,9 @@ def versions(context: click.Context, kernels: tuple[str, ...], **values: Any) ->
         pages = _pages(filled, comparison, values["report"]) if values["report"] else []
     if baseline:
         comparison = with_baseline(comparison, baseline)
-    broken = breaches(comparison, conditions)
-    _print(comparison, broken, conditions, pages, values)
-    if broken and (conditions or any(each.condition == "compiles" for each in broken)):
+    result = checked(comparison, conditions)
+    _print(result, pages, values)
+    if result.breaches:
         context.exit(EXIT_FAILED)
 
 
@@ -170,20 +170,14 @@ def _pages(filled: Sequence[Filled], comparison: Comparison, folder: Path) -> li
     return write_pages(filled, comparison, folder)
 
 
-def _print(
-    comparison: Comparison,
-    broken: Sequence[Breach],
-    conditions: Sequence[Condition],
-    pages: Sequence[Path],
-    values: dict[str, Any],
-) -> None:
+def _print(result: Checked, pages: Sequence[Path], values: dict[str, Any]) -> None:
     from cutecc.cli.versions_table import echo_json, show, show_breaches
 
     if values["as_json"]:
-        echo_json(comparison, broken)
+        echo_json(result)
     elif not values["quiet"]:
-        show(comparison, verbose=values["verbose"])
+        show(result, verbose=values["verbose"])
     for page in pages:
         click.echo(f"wrote {page}", err=values["as_json"])
     if not values["as_json"]:
-        show_breaches(broken, asked=bool(conditions))
+        show_breaches(result.breaches, asked=bool(values["fail_on"]))

@@ -13,7 +13,7 @@ from cutecc.cli.headings import wrapped
 from cutecc.cli.tables import plain_table, print_table
 from cutecc.versions.changes import LineChange
 from cutecc.versions.comparison import Comparison, KernelRow
-from cutecc.versions.conditions import Breach
+from cutecc.versions.conditions import Breach, Checked
 from cutecc.versions.numbers import number_rows
 from cutecc.versions.words import (
     LEGEND,
@@ -37,11 +37,9 @@ _MOST_INSTRUCTIONS = 6
 _STYLES: Mapping[Verdict, str] = {"worse": "bold red", "better": "green", "other": "yellow"}
 
 
-def echo_json(comparison: Comparison, broken: Sequence[Breach]) -> None:
-    """Print everything as JSON, with what --fail-on found."""
-    data = msgspec.to_builtins(comparison)
-    data["breaches"] = [msgspec.to_builtins(each) for each in broken]
-    click.echo(msgspec.json.format(msgspec.json.encode(data)).decode())
+def echo_json(result: Checked) -> None:
+    """Print everything as JSON."""
+    click.echo(msgspec.json.format(msgspec.json.encode(result)).decode())
 
 
 def show(comparison: Comparison, *, verbose: bool) -> None:

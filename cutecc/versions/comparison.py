@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -302,8 +302,3 @@ def _beside(cell: Cell, before: Cell | None) -> Cell:
     same = before.checksums == cell.checksums
     results: Result = "same bits" if same else "differs" if cell.results == "differs" else "other bits"
     return msgspec.structs.replace(cell, results=results)
-
-
-def json_schema() -> Mapping[str, object]:
-    """The JSON Schema of a comparison."""
-    return msgspec.json.schema(Comparison)

@@ -6,7 +6,9 @@ import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
+
+import msgspec
 
 from cutecc.errors import UsageError
 from cutecc.support.spelling import did_you_mean
@@ -51,8 +53,7 @@ class Condition:
         return value < self.limit if self.sign == "<" else value > self.limit
 
 
-@dataclass(frozen=True)
-class Breach:
+class Breach(msgspec.Struct, frozen=True):
     """Where a condition holds."""
 
     condition: str
@@ -61,6 +62,21 @@ class Breach:
     column: str
     text: str
     """What it found, in words."""
+
+
+class Checked(Comparison, frozen=True):
+    """A comparison, and where conditions hold of it: what `--json` is."""
+
+    breaches: list[Breach] = msgspec.field(default_factory=list[Breach])
+
+
+def json_schema() -> dict[str, Any]:
+    """The published JSON Schema of that."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "cutecc versions --json",
+        **msgspec.json.schema(Checked),
+    }
 
 
 def parse_conditions(text: str) -> list[Condition]:
@@ -95,6 +111,13 @@ def _condition(text: str) -> Condition:
         raise UsageError(f"--fail-on {text}: a number is missing")
     return Condition(
         text, name, "<" if sign == "<" else ">", -limit if change == "-" else limit, is_change, bool(match["percent"])
+    )
+
+
+def checked(comparison: Comparison, conditions: Sequence[Condition]) -> Checked:
+    """The comparison with what the conditions find in it."""
+    return Checked(
+        comparison.columns, comparison.rows, comparison.device, comparison.format, breaches(comparison, conditions)
     )
 
 
