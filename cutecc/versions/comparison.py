@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -68,6 +69,7 @@ class KernelRow(msgspec.Struct, frozen=True):
     """A kernel for a target, in all columns."""
 
     kernel: str
+    """Its name, numbered where several have it: `scale#2`."""
     target: str
     source: str | None
     """The file, as the user named it."""
@@ -136,6 +138,11 @@ def compare_columns(filled: Sequence[Filled], how: How) -> Comparison:
     keys = dict.fromkeys(key for each in filled for key in each.recorded.records)
     names = [each.facts.name for each in filled]
     rows = [_row(key, filled, names, how) for key in keys]
+    seen = Counter[tuple[str, str]]()
+    for number, row in enumerate(rows):
+        seen[row.kernel, row.target] += 1
+        if (count := seen[row.kernel, row.target]) > 1:
+            rows[number] = msgspec.structs.replace(row, kernel=f"{row.kernel}#{count}")
     return Comparison([each.facts for each in filled], rows, how.trial.device.name if how.trial else None)
 
 
