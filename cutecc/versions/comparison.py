@@ -121,12 +121,15 @@ def fill(columns: Sequence[Column], asked: Asked, folder: Path, how: How) -> lis
     do not exist, and `EnvironmentFailure` for an environment that cannot be made.
     """
     pythons = [_python(each, how) for each in columns]
-    trees = [_tree(each, asked, folder) for each in columns]
+    # Two columns may have names that are one as names of files.
+    folders = [f"{number}-{file_name(each.name)}" for number, each in enumerate(columns)]
+    trees = [_tree(each, asked, folder / "sources" / name) for each, name in zip(columns, folders, strict=True)]
     each_jobs = max(1, how.jobs // len(columns))
 
     def one(number: int) -> Recorded:
         column = columns[number]
-        return record(column, asked, trees[number], pythons[number], _folder_of(column, folder), jobs=each_jobs)
+        records = folder / "records" / folders[number]
+        return record(column, asked, trees[number], pythons[number], records, jobs=each_jobs)
 
     with ThreadPoolExecutor(max(1, min(how.jobs, len(columns)))) as pool:
         recorded = list(pool.map(one, range(len(columns))))
@@ -157,11 +160,7 @@ def _python(column: Column, how: How) -> Path:
 def _tree(column: Column, asked: Asked, folder: Path) -> Tree:
     if column.revision is None:
         return working_tree(asked.kernels)
-    return check_out(column.revision, asked.kernels, folder / "sources" / file_name(column.name))
-
-
-def _folder_of(column: Column, folder: Path) -> Path:
-    return folder / "records" / file_name(column.name)
+    return check_out(column.revision, asked.kernels, folder)
 
 
 def _facts(column: Column, tree: Tree, recorded: Recorded) -> ColumnFacts:

@@ -29,7 +29,7 @@ class Difference:
     verdict: Verdict
 
     def __str__(self) -> str:
-        return f"{MARKS[self.verdict]} {self.name} {self.before} → {self.now}"
+        return f"{MARKS[self.verdict]} {self.name} {f'{self.before} → ' if self.before else ''}{self.now}"
 
 
 def differences(before: Cell, now: Cell) -> Iterator[Difference]:
