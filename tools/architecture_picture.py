@@ -45,6 +45,7 @@ BOXES = {
     "versions": Box(686, "what changed", 124),
     "operations": Box(716, "ready GEMMs", 124),
     "watching": Box(930, "cutecc watch", 124),
+    "doctor": Box(838, "what is installed", 136),
     "driver": Box(300, "compilation, kernel, jit", 190),
     "lowering": Box(520, "atoms of your own", 140),
     "frontend": Box(206, "traces CuTe DSL"),

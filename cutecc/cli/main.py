@@ -58,6 +58,7 @@ _COMMANDS = {
     "watch": ("cutecc.cli.watch", "Run any program and record the kernels that it compiles."),
     "passes": ("cutecc.cli.passes", "List the passes, or describe one."),
     "pipelines": ("cutecc.cli.pipelines", "Print the named pipelines in full."),
+    "doctor": ("cutecc.cli.doctor", "Say whether what is installed fits together."),
     "cache": ("cutecc.cli.cache", "Show, clear or check what the cache keeps."),
     "parity": ("cutecc.cli.parity", "Compare the nvidia pipeline with the wheel's single run."),
     "coverage": ("cutecc.cli.coverage", "Say what of a kernel the open pipeline lowers."),

@@ -37,12 +37,11 @@ def installed_release() -> Release:
     than all that it knows, and for another major version.
     """
     version = installed_version()
-    numbers = _numbers(version)
-    if numbers < _numbers(_OLDEST.version) or numbers[0] != _numbers(_NEWEST.version)[0]:
+    release = known_release(version)
+    if release is None:
         message = f"{PACKAGE} {version} is not supported: cutecc needs {_OLDEST.version} to {_NEWEST.version}"
         raise UnsupportedVersionError(message, hints=[_INSTALL])
-    release = next((each for each in RELEASES if _numbers(each.version) == numbers), _NEWEST)
-    if numbers != _numbers(_NEWEST.version):
+    if version_numbers(version) != version_numbers(_NEWEST.version):
         warnings.warn(
             f"{PACKAGE} {version} is not the version that cutecc is tested with ({_NEWEST.version}); "
             "passes may have changed their names and options",
@@ -54,7 +53,18 @@ def installed_release() -> Release:
 _INSTALL = f"pip install '{PACKAGE}=={_NEWEST.version}.*'"
 
 
-def _numbers(version: str) -> tuple[int, ...]:
+def known_release(version: str) -> Release | None:
+    """The release that a version is of, the newest for one newer than all that cutecc knows.
+
+    `None` for what it does not support: older ones, and another major version.
+    """
+    numbers = version_numbers(version)
+    if numbers < version_numbers(_OLDEST.version) or numbers[:1] != version_numbers(_NEWEST.version)[:1]:
+        return None
+    return next((each for each in RELEASES if version_numbers(each.version) == numbers), _NEWEST)
+
+
+def version_numbers(version: str) -> tuple[int, ...]:
     """Major and minor, also of a candidate such as `4.9rc1`; nothing where the text does not begin with them."""
     found = re.match(r"(\d+)\.(\d+)", version)
     return tuple(map(int, found.groups())) if found else ()

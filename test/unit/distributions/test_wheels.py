@@ -24,9 +24,12 @@ CROSSINGS = {
     ("cutecc.cli.bench", "cutecc.compilation.request"),
     ("cutecc.cli.loading", "cutecc.cli.compiled_subject"),
     ("cutecc.cli.options", "cutecc.cli.compile_options"),
+    ("cutecc.doctor.looking", "cutecc.backend.tools"),
+    ("cutecc.doctor.looking", "cutecc.doctor.trial"),
     ("cutecc.kernel", "cutecc.backend.nvdisasm"),
 }
-"""Late imports of the runtime that need the distribution cutecc, as `NotInstalledError` then says."""
+"""Late imports of the runtime that need the distribution cutecc, as `NotInstalledError` then says; `doctor` looks
+first whether it is there."""
 
 WHEEL = re.compile(rf"{PACKAGE}[^\w-]")
 WORKED = re.compile(r'"(cutecc(?:\.\w+)+):\w+"')

@@ -1,0 +1,1 @@
+"""Whether what is installed here fits together, and what to do where it does not: what `cutecc doctor` asks."""
