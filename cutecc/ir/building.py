@@ -56,6 +56,16 @@ def at_end(block: ir.Block) -> AbstractContextManager[object]:
         return ir.InsertionPoint(block)
 
 
+def is_terminator(operation: ir.Operation) -> bool:
+    """Whether it ends its block."""
+    block = operation.block
+    try:
+        # Not all releases' bindings know the trait.
+        return ir.InsertionPoint.at_block_terminator(block).ref_operation == operation
+    except ValueError:  # it has none
+        return False
+
+
 def located(*places: ir.Operation | ir.OpView | ir.Value | ir.Location) -> AbstractContextManager[object]:
     """Give what is built the location of `places`; the fusion of their locations when these differ."""
     different: list[ir.Location] = []

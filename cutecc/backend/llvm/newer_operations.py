@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from cutecc.backend.llvm import barrier_instructions
+from cutecc.backend.llvm import barrier_instructions, older_operations
 from cutecc.backend.llvm.inline_assembly import (
     MAY_OVERFLOW,
     REGISTERS,
@@ -290,6 +290,7 @@ _LOWERINGS: dict[str, _Lowering] = {
     "nvvm.store.ext": _store,
     "nvvm.store.async": _asynchronous_store,
     **barrier_instructions.LOWERINGS,
+    **older_operations.LOWERINGS,
     "nvvm.prefetch": _prefetch,
     "nvvm.cvt.packfloat.f32": _packing_conversion,
     "nvvm.cp.async.bulk.shared.cluster.global": _bulk_load,

@@ -10,7 +10,7 @@ from cutecc.ir.building import at_start, before, located
 from cutecc.ir.mlir import ir
 from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
-from cutecc.passes.lowering.values.host import device_functions, host_functions, name_of
+from cutecc.passes.lowering.values.host import host_functions, kernels, name_of
 from cutecc.passes.lowering.values.leaves import carried_by, pack
 from cutecc.passes.registry import register
 
@@ -27,9 +27,8 @@ class InlineStaticArguments(ModulePass):
 
     def run(self, module: ir.Module) -> None:
         kept: dict[str, list[bool]] = {}
-        for device, kernel in device_functions(module):
-            if kernel.name == "cuda.kernel":
-                kept[name_of(device, kernel)] = _inline(kernel)
+        for device, kernel in kernels(module):
+            kept[name_of(device, kernel)] = _inline(kernel)
         for function in host_functions(module):
             for launch in walk(function, "cuda.launch_ex"):
                 keeps = kept.get(str(launch.attributes["callee"]))

@@ -15,6 +15,7 @@ from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
 from cutecc.passes.diagnostics import error
 from cutecc.passes.lowering.inline_static_arguments import InlineStaticArguments
+from cutecc.passes.lowering.values.host import kernels
 from cutecc.passes.lowering.values.integers import poison
 from cutecc.passes.lowering.values.leaves import CAST, Carried, Leaves, carried_by, definition, pack, takes_leaves
 from cutecc.passes.registry import register
@@ -51,7 +52,7 @@ class LowerCuteTypes(ModulePass):
 
 def _check_parameters(module: ir.Module) -> None:
     """Raise `PassError` at a kernel with a parameter that carries nothing, which no code generator takes."""
-    for kernel in walk(module, "cuda.kernel"):
+    for _, kernel in kernels(module):
         for argument in kernel.regions[0].blocks[0].arguments:
             carried = carried_by(argument.type)
             if carried is not None and not carried.types:

@@ -16,7 +16,7 @@ from cutecc.passes.leaf_conversion import Converted, convert_leaves, converts_le
 from cutecc.passes.lowering.lower_cute_types import stored
 from cutecc.passes.lowering.values.descriptor_assertions import assert_copyable
 from cutecc.passes.lowering.values.descriptors import DESCRIPTOR, WORDS, descriptor, modes, replace_tensor, steps
-from cutecc.passes.lowering.values.host import device_functions
+from cutecc.passes.lowering.values.host import kernels
 from cutecc.passes.lowering.values.integers import constant, poison
 from cutecc.passes.lowering.values.leaves import Leaves, carried_by, dynamic, pack
 from cutecc.passes.lowering.values.loops import one_thread
@@ -124,9 +124,8 @@ class LowerTmaDescriptors(ModulePass):
 def _by_address(module: ir.Module) -> dict[ir.Value, ir.Value]:
     """Have kernels take descriptors by address; for each such parameter, as its users still see it, that address."""
     found: dict[ir.Value, ir.Value] = {}
-    for _, kernel in device_functions(module):
-        if kernel.name == "cuda.kernel":
-            found |= _parameters_by_address(kernel)
+    for _, kernel in kernels(module):
+        found |= _parameters_by_address(kernel)
     return found
 
 

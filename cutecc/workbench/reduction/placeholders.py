@@ -47,11 +47,6 @@ def operations_of(module: ir.Module) -> list[ir.Operation]:
     return found[1:]
 
 
-def is_terminator(operation: ir.Operation) -> bool:
-    """Whether it ends a block."""
-    return operation.has_trait(ir.IsTerminatorTrait)
-
-
 def is_placeholder(operation: ir.Operation) -> bool:
     """Whether it only stands for a value."""
     return operation.name == CAST and not len(operation.operands)

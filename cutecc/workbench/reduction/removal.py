@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Protocol
 
-from cutecc.ir.building import at_start
+from cutecc.ir.building import at_start, is_terminator
 from cutecc.ir.constants import constant_of_type, number_as
 from cutecc.ir.editing import address_of, is_inside
 from cutecc.ir.mlir import ir, llvm
@@ -15,7 +15,6 @@ from cutecc.workbench.reduction.placeholders import (
     Placeholders,
     function_of,
     is_placeholder,
-    is_terminator,
     is_used,
     operations_of,
 )

@@ -10,14 +10,13 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from cutecc.ir.building import before
+from cutecc.ir.building import before, is_terminator
 from cutecc.ir.editing import address_of
 from cutecc.ir.mlir import ir
 from cutecc.workbench.reduction.placeholders import (
     Kind,
     Placeholders,
     is_placeholder,
-    is_terminator,
     is_used,
     operations_of,
 )

@@ -23,6 +23,13 @@ def device_functions(module: ir.Module) -> Iterator[tuple[ir.Operation, ir.Opera
                 yield device, operation
 
 
+def kernels(module: ir.Module) -> Iterator[tuple[ir.Operation, ir.Operation]]:
+    """Of these, what the host launches: `cuda.kernel`, and a function that the experimental API has before 4.8."""
+    for device, function in device_functions(module):
+        if function.name == "cuda.kernel" or "gpu.kernel" in function.attributes:
+            yield device, function
+
+
 def host_functions(module: ir.Module) -> Iterator[ir.Operation]:
     """Functions that run on the host."""
     return (operation for operation in list(body_of(module.operation)) if operation.name == "func.func")
