@@ -17,11 +17,12 @@ from cutecc.target import Target
 @click.command(epilog="Example: cutecc pipelines nvidia --target sm_90a > mine.pipeline")
 @click.argument("name", required=False)
 @click.option("--target", default="sm_90a", show_default=True, help="The target that the pipeline is for.")
-@click.option("--lir", is_flag=True, help="The variant for modules of the experimental API.")
+@click.option("--lir", is_flag=True, help="The variant for the experimental API and the extension compiler.")
+@click.option("--pyir", is_flag=True, help="The variant for modules that are traced through PyIR.")
 @wheel_options
 @backend_option
 @load_option
-def pipelines(name: str | None, target: str, lir: bool, backend: Backend | None, **values: Any) -> None:
+def pipelines(name: str | None, target: str, lir: bool, pyir: bool, backend: Backend | None, **values: Any) -> None:
     """Print the named pipelines, or the one called NAME, one pass a line, as --pipeline reads them."""
     named, failures = (NAMED, ()) if name in NAMED else isolation.call("cutecc.passes.pipelines:pipelines_and_failures")
     warn_of_plugins(failures)
@@ -30,7 +31,7 @@ def pipelines(name: str | None, target: str, lir: bool, backend: Backend | None,
     options = make_wheel_options(values)
     for each in [name] if name else named:
         passes: list[str] = isolation.call(
-            "cutecc.passes.pipelines:pipeline_texts", each, Target.parse(target), options, lir, backend
+            "cutecc.passes.pipelines:pipeline_texts", each, Target.parse(target), options, lir, pyir, backend
         )
         click.echo(f"# {each}: {named[each]}; {len(passes)} passes for {target}")
         click.echo(",\n".join(passes))

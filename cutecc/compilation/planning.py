@@ -94,10 +94,9 @@ def plan(request: CompileRequest, module: ir.Module) -> Plan:
         resumed=request.resumed,
         variables=variables_of(module, request.lines) if options.line_info and not options.start_after else [],
     )
-    # A module of the experimental API stops saying so half-way, and its prefix may hold a composite: spelled out.
-    named = (
-        isinstance(options.pipeline, str) and options.pipeline in NAMED and not options.edits and not uses_lir(module)
-    )
+    # A module of these dialects stops saying so half-way, and the prefix of `lir` may hold a composite: spelled out.
+    spelled_out = bool(options.edits) or uses_lir(module) or uses_pyir(module)
+    named = isinstance(options.pipeline, str) and options.pipeline in NAMED and not spelled_out
     stage = Stage(
         target=target.name,
         kernel=request.name,
@@ -150,7 +149,7 @@ def _chosen_pipeline(options: CompileOptions, target: Target, module: ir.Module)
         pipeline = options.pipeline
     else:
         lir = uses_lir(module)
-        pipeline = choose_pipeline(options.pipeline, target, options.wheel, lir=lir)
+        pipeline = choose_pipeline(options.pipeline, target, options.wheel, lir=lir, pyir=uses_pyir(module))
         # A run that goes on from a dump has the pipeline of the run that wrote it.
         if lir and options.pipeline in NAMED and not options.start_after:
             from cutecc.passes.nvidia.reimplementations.lir_composite import with_composite_where_needed
@@ -214,12 +213,26 @@ def _bounds(unedited: Pipeline, whole: Pipeline, options: CompileOptions) -> tup
 
 
 def uses_lir(module: ir.Module) -> bool:
-    """Whether `module` comes from the experimental API, whose dialect is lowered first."""
+    """Whether `module` comes from the experimental API or the extension compiler, whose dialect is lowered first."""
     for operation in body_of(module.operation):
         inner = body_of(operation) if operation.name == "gpu.module" else [operation]
         if any(candidate.name.startswith("lir.") for candidate in inner):
             return True
     return False
+
+
+def uses_pyir(module: ir.Module) -> bool:
+    """Whether `module` was traced through PyIR, and has variables as references still, which are lowered first."""
+    from cutecc.ir.mlir import ir
+
+    def meet(operation: ir.Operation) -> ir.WalkResult:
+        nonlocal found
+        found = operation.name.startswith("pyir.")
+        return ir.WalkResult.INTERRUPT if found else ir.WalkResult.ADVANCE
+
+    found = False
+    module.operation.walk(meet)
+    return found
 
 
 def _edited(pipeline: Pipeline, edit: Edit) -> Pipeline:

@@ -31,6 +31,10 @@ class Release:
     """Major and minor: `4.8`."""
     lowers_experimental: str
     """The pipeline text that a module of the experimental API needs before `cute-to-nvvm`."""
+    lowers_experimental_pyir: str
+    """The same for a module that is traced through PyIR."""
+    lowers_pyir: bool
+    """Whether the pipeline has an option for such modules, and the DSL a variable that makes it trace so."""
     expands_experimental: bool
     """Whether the passes of that can be run one by one: those without a name are reimplemented."""
     sets_target: str
@@ -56,6 +60,8 @@ _CU13 = Flavour(name="cu13", toolkit="13.4", ptx="9.4", features="")
 _V4_8 = Release(
     version="4.8",
     lowers_experimental="lir-to-cute-dsl",
+    lowers_experimental_pyir="lir-to-cute-dsl{enable-pyir=true}",
+    lowers_pyir=True,
     expands_experimental=True,
     sets_target="cuda-compute-target",
     binary_targets="[#cuda.compute_target<{kind}, conditional, [{chip}]>]",
@@ -63,11 +69,15 @@ _V4_8 = Release(
     libnvvm="13.4",
     flavours=(_CU12, _CU13),
 )
+_LIR_TO_CUTE = (
+    "gpu.module(lir-to-cute{enable-cuda-dialect enable-lir-func-finalization=false}),"
+    "lir-func-finalization{enable-cuda-dialect=true require-configure-launch=false}"
+)
 _V4_7 = replace(
     _V4_8,
     version="4.7",
-    lowers_experimental="gpu.module(lir-to-cute{enable-cuda-dialect enable-lir-func-finalization=false}),"
-    "lir-func-finalization{enable-cuda-dialect=true require-configure-launch=false}",
+    lowers_experimental=_LIR_TO_CUTE,
+    lowers_experimental_pyir=_LIR_TO_CUTE,
     expands_experimental=False,
     sets_target="nvvm-attach-target",
     binary_targets="#cuda.compute_target<{kind}, conditional, [{chip}]>",
@@ -75,7 +85,7 @@ _V4_7 = replace(
     libnvvm="13.3",
     flavours=(_CU12, replace(_CU13, toolkit="13.3", ptx="9.3")),
 )
-_V4_6 = replace(_V4_7, version="4.6")
+_V4_6 = replace(_V4_7, version="4.6", lowers_pyir=False)
 
 RELEASES = (_V4_6, _V4_7, _V4_8)
 """Oldest first. Of a newer one it is assumed that it is as the last."""

@@ -94,7 +94,7 @@ def _atoms() -> tuple[tuple[str, str], ...]:
 def _pipeline_passes() -> tuple[Pass, ...]:
     # Plain passes first: where a pass occurs several times, the ordinary pipeline's is the one to show.
     plain = nvidia_pipeline("sm_90a").passes
-    return (*plain, *nvidia_pipeline("sm_90a", WheelOptions(preserve_line_info=True), lir=True).passes)
+    return (*plain, *nvidia_pipeline("sm_90a", WheelOptions(preserve_line_info=True), lir=True, pyir=True).passes)
 
 
 def _options(pass_class: type[Pass]) -> tuple[OptionEntry, ...]:

@@ -80,14 +80,16 @@ _FOR_CHIP = ("lower-atoms", "lower-conversions")
 
 
 @functools.lru_cache(maxsize=64)
-def open_pipeline(target: str, options: WheelOptions = WheelOptions(), *, lir: bool = False) -> Pipeline:
-    """The passes of `open` for the chip `target`; with `lir`, the wheel's own for the experimental API's dialect first.
+def open_pipeline(
+    target: str, options: WheelOptions = WheelOptions(), *, lir: bool = False, pyir: bool = False
+) -> Pipeline:
+    """The passes of `open` for the chip `target`; with `lir` and `pyir`, the wheel's own for these dialects first.
 
     Raises `UnsupportedVersionError` when the installed wheel has no such pipeline or option.
     """
-    nvidia = nvidia_pipeline(target, options, lir=lir)
+    nvidia = nvidia_pipeline(target, options, lir=lir, pyir=pyir)
     configured = {pass_.name: pass_ for pass_ in nvidia}
-    prefix = nvidia.passes[: nvidia.position("cute-remove-static-args")] if lir else ()
+    prefix = nvidia.passes[: nvidia.position("cute-remove-static-args")]
 
     def chosen(name: str) -> list[Pass]:
         if name == "ensure-debug-info-scope-on-llvm-func" and name not in configured:

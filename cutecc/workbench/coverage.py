@@ -221,11 +221,11 @@ def _needed(
 
     Raises `Error`.
     """
-    from cutecc.compilation.planning import uses_lir
+    from cutecc.compilation.planning import uses_lir, uses_pyir
     from cutecc.ir.modules import parse
 
     module, target = parse(bytecode, of.file), of.target
-    passes = open_pipeline(target, lir=uses_lir(module)).passes
+    passes = open_pipeline(target, lir=uses_lir(module), pyir=uses_pyir(module)).passes
     first = next(index for index, pass_ in enumerate(passes) if pass_.lowers)
     last = next(index for index, pass_ in enumerate(passes) if pass_.name in CODE_GENERATION)
     _run(passes[:first], module, entering)

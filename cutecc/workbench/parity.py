@@ -116,7 +116,7 @@ def compare_chunk(tasks: Mapping[int, ParityTask], *, emit: Callable[[tuple[int,
 
 def compare(task: ParityTask, entering: Callable[[str], None] = lambda step: None) -> ParityRow:
     """Compare one module in this process; `entering` is told whose run begins."""
-    from cutecc.compilation.planning import uses_lir
+    from cutecc.compilation.planning import uses_lir, uses_pyir
     from cutecc.compilation.request import CompileOptions, CompileRequest
     from cutecc.driver import lower
     from cutecc.ir.modules import fresh_context, parse
@@ -128,7 +128,8 @@ def compare(task: ParityTask, entering: Callable[[str], None] = lambda step: Non
         entering("reading the module")
         module = parse(data, task.file)
         entering("the wheel's single run")
-        expected = single_run_ptx(module, task.target, wheel, Path(scratch), lir=uses_lir(module))
+        lir, pyir = uses_lir(module), uses_pyir(module)
+        expected = single_run_ptx(module, task.target, wheel, Path(scratch), lir=lir, pyir=pyir)
     options = CompileOptions(wheel=wheel, artifacts=("ptx",), reproduce=False)
     entering("the nvidia pipeline")
     compilation = lower(CompileRequest(data, task.target, "kernel", task.file, options=options))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -86,9 +87,9 @@ def _check_pipeline(options: CompileOptions, target: Target, module: ir.Module) 
 
     assert isinstance(options.pipeline, str)
     failures: list[UsageError] = []
-    for lir in (False, True):
+    for lir, pyir in itertools.product((False, True), repeat=2):
         try:
-            chosen = choose_pipeline(options.pipeline, target, options.wheel, lir=lir)
+            chosen = choose_pipeline(options.pipeline, target, options.wheel, lir=lir, pyir=pyir)
             checked_pipeline(replace(options, pipeline=chosen), target, module)
             return
         except UsageError as error:

@@ -7,6 +7,8 @@ so, and says what the name suggests.
 from __future__ import annotations
 
 DESCRIPTIONS: dict[str, str] = {
+    # The prefix for modules that are traced through PyIR; `remove-dead-values` is in it too.
+    "convert-pyir-to-scf": "variables that are references become values that loops and branches carry",
     # The prefix for modules of the experimental API, the `lir` dialect.
     "lir-circular-buffer-pipeline-to-pipeline": "circular buffers become pipelines with loops over their stages",
     "lir-verify-cta-group-consistency": "checks CTA groups (by its name); not seen to change a module",

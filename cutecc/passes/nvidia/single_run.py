@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def single_run_ptx(
-    module: ir.Module, target: str, options: WheelOptions, scratch: Path, *, lir: bool = False
+    module: ir.Module, target: str, options: WheelOptions, scratch: Path, *, lir: bool = False, pyir: bool = False
 ) -> list[str]:
     """Lower `module` in place as the stock compiler does, and return the PTX of each device module.
 
@@ -22,7 +22,8 @@ def single_run_ptx(
     """
     from cutecc.ir.mlir import ir, passmanager
 
-    text = single_run_text(target, options, lir=lir, extra={"dump-ptx-path": str(scratch / "kernel")})
+    extra = {"dump-ptx-path": str(scratch / "kernel")}
+    text = single_run_text(target, options, lir=lir, pyir=pyir, extra=extra)
     manager = passmanager.PassManager.parse(text, module.context)
     manager.enable_verifier(False)
     try:

@@ -40,7 +40,7 @@ def listed(text: str) -> dict[str, tuple[str, str]]:
 def test_passes_lists_every_pass_with_its_provider_and_a_sentence(cutecc) -> None:
     rows = listed(cutecc("passes", env={"COLUMNS": "200"}).stdout)
     for lir in (False, True):
-        for pass_ in choose_pipeline("nvidia", Target.parse("sm_90a"), lir=lir):
+        for pass_ in choose_pipeline("nvidia", Target.parse("sm_90a"), lir=lir, pyir=True):
             assert rows[pass_.name][0] == pass_.provider
     for name, pass_class in lookup.registered_passes().items():
         assert rows[name][0] == pass_class.provider
@@ -86,7 +86,17 @@ def test_a_pipeline_is_no_pass(cutecc) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [[], ["--line-info"], ["--opt-level=1"], ["--fast-math"], ["--lir"], ["--target=sm_80"]]
+    "options",
+    [
+        [],
+        ["--line-info"],
+        ["--opt-level=1"],
+        ["--fast-math"],
+        ["--lir"],
+        ["--pyir"],
+        ["--lir", "--pyir"],
+        ["--target=sm_80"],
+    ],
 )
 def test_pipelines_prints_them_in_full(cutecc, options: list[str]) -> None:
     from cutecc.passes.nvidia.options import WheelOptions
@@ -97,7 +107,7 @@ def test_pipelines_prints_them_in_full(cutecc, options: list[str]) -> None:
         preserve_line_info="--line-info" in options,
         fast_math="--fast-math" in options,
     )
-    expected = choose_pipeline("nvidia", target, wheel, lir="--lir" in options)
+    expected = choose_pipeline("nvidia", target, wheel, lir="--lir" in options, pyir="--pyir" in options)
     head, _, rest = cutecc("pipelines", "nvidia", *options).stdout.partition("\n")
     assert re.fullmatch(rf"# nvidia: .*; {len(expected)} passes for {target}", head)
     assert rest.rstrip("\n").split(",\n") == [str(pass_) for pass_ in expected]

@@ -36,6 +36,17 @@ def test_releases_name_their_flavours_once() -> None:
         assert names == sorted(set(names), key=flavours.cuda_major)
 
 
+def test_the_prelude_for_pyir_is_one_too() -> None:
+    with ir.Context():
+        passmanager.PassManager.parse(f"builtin.module({RELEASE.lowers_experimental_pyir})")
+
+
+@pytest.mark.parametrize("lir", [False, True])
+def test_the_pipeline_has_an_option_for_pyir(lir: bool) -> None:
+    plain, pyir = (nvidia_pipeline("sm_90a", lir=lir, pyir=pyir) for pyir in (False, True))
+    assert (pyir.passes[-len(plain) :] == plain.passes) and (len(pyir) > len(plain)) == RELEASE.lowers_pyir
+
+
 @pytest.mark.parametrize("lir", [False, True])
 def test_the_pipeline_sets_the_target_once(lir: bool) -> None:
     names = [pass_.name for pass_ in nvidia_pipeline("sm_90a", lir=lir)]

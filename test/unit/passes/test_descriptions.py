@@ -11,7 +11,7 @@ from cutecc.passes.nvidia.descriptions import DESCRIPTIONS, OPTION_DOCS, OTHER_R
 from cutecc.passes.nvidia.wheel_pipeline import WheelOptions, nvidia_pipeline
 
 ALL_OPTIONS = WheelOptions(preserve_line_info=True)
-WHOLE = nvidia_pipeline("sm_90a", ALL_OPTIONS, lir=True)
+WHOLE = nvidia_pipeline("sm_90a", ALL_OPTIONS, lir=True, pyir=True)
 
 
 def _registered(text: str) -> str | None:

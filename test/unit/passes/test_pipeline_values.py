@@ -247,6 +247,14 @@ def test_the_experimental_api_has_a_prelude() -> None:
     assert "lir-to-cute-dsl" not in names(lir)
 
 
+@pytest.mark.parametrize("name", ["nvidia", "open"])
+@pytest.mark.parametrize("lir", [False, True])
+def test_pyir_is_lowered_once_and_before_all_else(name: str, lir: bool) -> None:
+    plain = choose_pipeline(name, H100, lir=lir)
+    pyir = choose_pipeline(name, H100, lir=lir, pyir=True)
+    assert names(pyir) == ["convert-pyir-to-scf", "remove-dead-values", *names(plain)]
+
+
 def test_fast_math_is_options_of_libnvvm() -> None:
     fast = choose_pipeline("nvidia", H100, WheelOptions(fast_math=True, nvvm_options="-opt=2"))
     (generation,) = (pass_ for pass_ in fast if pass_.name == "cuda-to-binary")
