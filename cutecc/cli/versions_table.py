@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 _MOST_LINES = 5
 """Of Python, whose machine code differs, that are shown without --verbose."""
 _MOST_INSTRUCTIONS = 6
+_MOST_PROBLEMS = 2
+"""Of a column's results, that are shown without --verbose."""
 _STYLES: Mapping[Verdict, str] = {"worse": "bold red", "better": "green", "other": "yellow"}
 
 
@@ -131,7 +133,8 @@ def _show_changes(row: KernelRow, names: Sequence[str], console: Console, *, ver
     for name, cell in zip(names, row.cells, strict=True):
         if cell and cell.failure:
             console.say(f"{MARKS['worse']} {title(row)}, {name}: {cell.failure}", style="bold red")
-        for problem in cell.problems if cell else []:
+        problems = cell.problems if cell else []
+        for problem in problems if verbose else problems[:_MOST_PROBLEMS]:
             console.say(f"{MARKS['worse']} {title(row)}, {name}: {problem}", style="bold red")
     for note in row.notes:
         console.say(wrapped(f"note: {title(row)}: {note}", console.width))

@@ -105,9 +105,9 @@ def change_lines(change: Change) -> Iterator[str]:
     """Where a column parts from the first."""
     if change.first:
         yield f"modules first differ after {pass_text(change.first)}: {place_text(change.first)}"
-    if change.since:
+    if change.since and change.lines:
         yield f"kernels differ for good from {pass_text(change.since)} on: {place_text(change.since)}"
-    elif change.first:
+    elif change.first and not change.since:
         yield "kernels are the same again when code is generated"
     if change.lines and not change.since:
         maker = "the assembler makes other code of the same PTX" if change.same_ptx else "the code generator does it"
