@@ -101,7 +101,8 @@ def measure(
 ) -> dict[str, Samples]:
     """Time each contestant `runs` times, taking turns: A B C A B C …, so that all see the same clocks and heat.
 
-    A contestant's calls do the same work on different memory; they take turns too. When the work of any is shorter than
+    A contestant's calls do the same work on different memory; they take turns too, each contestant's as far as can be
+    from those of the others, so that none finds in the caches what another has just read. When the work of any is shorter than
     `SHORT`, all are timed as graphs of many calls. With `cold_l2` every sample is one call after the L2 cache was
     flushed. Without `runs`, as many as fill a second, but 20 to 200. Every contestant has been warmed up until its
     times were stable.
@@ -109,8 +110,10 @@ def measure(
     costs = {name: warm_up(calls, clock) for name, calls in contestants.items()}
     in_graphs = not cold_l2 and min(costs.values()) < SHORT
     ready = {
-        name: _captured(calls, costs[name], clock) if in_graphs else _Contestant(calls, None, 1, True)
-        for name, calls in contestants.items()
+        name: _captured(calls, costs[name], clock)
+        if in_graphs
+        else _Contestant(calls, None, 1, True, next=number * len(calls) // len(contestants))
+        for number, (name, calls) in enumerate(contestants.items())
     }
     total = sum(cost * ready[name].calls_per_sample for name, cost in costs.items())
     if runs is None:

@@ -63,6 +63,18 @@ def test_sets_of_arguments_take_turns() -> None:
     assert log[:3] == log[3:]
 
 
+def test_contestants_do_not_find_in_the_caches_what_the_one_before_them_has_just_read() -> None:
+    """With the same set for all of them in turn, the first of two kernels of 15 µs took twice as long on an H200."""
+    cuda = FakeCuda()
+    with Workspace(driver=cuda) as clock:
+        contestants = {name: [worker(cuda, str(number), 50.0) for number in range(8)] for name in ("a", "b")}
+        measure(contestants, clock, runs=8)
+    log = measured_log(cuda, "01234567")
+    assert sorted(log[::2]) == sorted(log[1::2]) == list("01234567")
+    apart = {(int(second) - int(first)) % 8 for first, second in zip(log[::2], log[1::2], strict=True)}
+    assert apart == {4}
+
+
 def test_a_graph_holds_every_set_equally_often() -> None:
     cuda = FakeCuda()
     with Workspace(driver=cuda) as clock:
