@@ -226,7 +226,11 @@ class SanitizerError(EmulatorError):
 
 
 class UnsupportedVersionError(Error):
-    """The installed nvidia-cutlass-dsl is not one that this cutecc knows."""
+    """The installed nvidia-cutlass-dsl is not one that this cutecc knows, or it does not load."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.hints = [*self.hints, "cutecc doctor says what is installed, and what of it does not fit"]
 
 
 def describe(failure: BaseException) -> str:

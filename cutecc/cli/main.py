@@ -205,7 +205,7 @@ def _as_error(failure: Exception, failed: int) -> tuple[Error, int]:
             # As of a name that is too long, or a folder that may not be searched.
             return UsageError(f"cannot use {filename}: {failure.strerror}"), EXIT_USAGE
         case _:
-            hints = ["this is a bug in cutecc; run again with --debug to see where"]
+            hints = ["this is a bug in cutecc, or versions do not fit (cutecc doctor says); --debug shows where"]
             return Error(f"internal error: {describe(failure)}", hints=hints), failed
 
 

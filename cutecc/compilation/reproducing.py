@@ -116,7 +116,8 @@ def save_whole(
 def internal_error(failure: Exception) -> InternalError:
     """What to tell of a mistake of cutecc's own."""
     error = InternalError(
-        f"internal error: {describe(failure)}", hints=["this is a bug in cutecc; --debug shows where"]
+        f"internal error: {describe(failure)}",
+        hints=["this is a bug in cutecc, or versions do not fit (cutecc doctor says); --debug shows where"],
     )
     error.add_note("".join(traceback.format_exception(failure)))
     return error

@@ -28,7 +28,7 @@ _lock = SettledLock("importing the MLIR bindings")
 def load() -> Any:
     """The native module behind the bindings, with its dialects registered.
 
-    Raises `UnsupportedVersionError` when nvidia-cutlass-dsl is missing or of an unknown version.
+    Raises `UnsupportedVersionError` when nvidia-cutlass-dsl is missing or of an unknown version, or does not load.
     """
     loaded = sys.modules.get(LIBRARY)
     if loaded is not None and hasattr(loaded, _POPULATED):
@@ -53,8 +53,13 @@ def load() -> Any:
             if not (failure.name or "").startswith(_PACKAGE):
                 raise
             raise _another_package(sys.modules.get(_PACKAGE, deferred)) from None
-        finally:
+        except (ImportError, AttributeError, RuntimeError) as failure:
             if deferred is not None:
+                del sys.modules[_PACKAGE]
+            message = f"the MLIR bindings of nvidia-cutlass-dsl do not load: {failure}"
+            raise UnsupportedVersionError(message) from failure
+        finally:
+            if deferred is not None and sys.modules.get(_PACKAGE) is deferred:
                 _detach_namespaces()
                 deferred.defer()
         return library

@@ -451,7 +451,7 @@ def _answer(function_name: str, arguments: tuple[Any, ...], events: bool, replie
     except BaseException as failure:
         internal = InternalError(
             f"internal error: {describe(failure)}",
-            hints=["this is a bug in cutecc; --debug shows where"],
+            hints=["this is a bug in cutecc, or versions do not fit (cutecc doctor says); --debug shows where"],
         )
         internal.add_note(traceback.format_exc())
         replies.send(("error", internal))

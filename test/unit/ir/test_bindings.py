@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 
@@ -112,6 +113,33 @@ def test_without_the_wheel_the_error_says_what_to_install(tmp_path) -> None:
     )
     assert "nvidia-cutlass-dsl is not installed" in output
     assert "hint: pip install 'nvidia-cutlass-dsl==4.8.*'" in output
+    assert "hint: cutecc doctor says what is installed" in output
+
+
+@pytest.mark.parametrize("wrong", ["RuntimeError('no flavour for this driver')", "ImportError('libcuda.so.1: gone')"])
+def test_bindings_that_do_not_load(tmp_path: Path, wrong: str) -> None:
+    libraries = tmp_path / "cutlass" / "_mlir" / "_mlir_libs"
+    libraries.mkdir(parents=True)
+    (tmp_path / "cutlass" / "__init__.py").touch()
+    (libraries / "__init__.py").write_text(f"raise {wrong}\n")
+    output = python(
+        tmp_path,
+        f"""
+        import sys
+        sys.path.insert(0, {str(tmp_path)!r})
+        from cutecc.errors import UnsupportedVersionError
+        from cutecc.ir import bindings
+        for _ in range(2):
+            try:
+                bindings.load()
+            except UnsupportedVersionError as error:
+                print(error)
+        assert not bindings.dsl_is_imported()
+        """,
+    )
+    message = wrong.partition("'")[2].partition("'")[0]
+    assert output.count(f"the MLIR bindings of nvidia-cutlass-dsl do not load: {message}") == 2
+    assert output.count("hint: cutecc doctor says") == 2
 
 
 @pytest.mark.parametrize(
