@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from cutecc.config import size_text
@@ -209,7 +210,13 @@ def trial(facts: Facts) -> Iterator[Finding]:
 
 def variables(facts: Facts) -> Iterator[Finding]:
     """What is set in the environment."""
+    used = chosen(facts.flavours, facts.driver)
     for name, value in facts.variables.items():
+        of_another = re.search(r"/(cu\d+)(?:/|$)", value)
+        if name == "CUTE_DSL_LIBS" and used and of_another and of_another[1] != used:
+            mixed = f"{name}={value}: the runtime library of {of_another[1]}, and the wheel compiles as {used}"
+            yield fix("variable", mixed, f"unset {name}")
+            continue
         shown = value if len(value) <= _LONGEST_VALUE else f"{value[:_LONGEST_VALUE]}…"
         yield note("variable", f"{name}={shown}: {MEANINGS.get(name, 'the DSL may read it')}")
 

@@ -27,6 +27,8 @@ from cutecc.support.flavours import driver_version, installed_flavours
 _FOLDER = Path(__file__).parents[1]
 _REPORTED = (*OLDEST, "cutecc", "cutecc-runtime", "msgspec", "torch", *(package for package, _ in TOOLS.values()))
 _REPORTED_PREFIXES = (PACKAGE, "nvidia-cutlass", "cuda-")
+_LOADED = (".py", ".so")
+"""How files end that are missed: images may do without bytecode, static libraries and licences."""
 _NO_GPU = "CUDA_ERROR_NO_DEVICE"
 
 
@@ -67,11 +69,18 @@ def _distributions() -> dict[str, metadata.Distribution]:
     """What is installed of interest, by name; of two of one name, the first in `sys.path`."""
     found: dict[str, metadata.Distribution] = {}
     for each in metadata.distributions():
-        # Of a damaged one there may be no metadata at all.
-        name = str(each.metadata["Name"] or "").lower().replace("_", "-")
-        if name in _REPORTED or name.startswith(_REPORTED_PREFIXES):
+        name, version = _name_and_version(each)
+        if version and (name in _REPORTED or name.startswith(_REPORTED_PREFIXES)):
             found.setdefault(name, each)
     return dict(sorted(found.items()))
+
+
+def _name_and_version(distribution: metadata.Distribution) -> tuple[str, str]:
+    try:
+        told: Any = distribution.metadata
+        return str(told["Name"] or "").lower().replace("_", "-"), str(told["Version"] or "")
+    except (TypeError, KeyError, AttributeError, OSError, UnicodeDecodeError):  # it is damaged
+        return "", ""
 
 
 def _files_of(distributions: list[metadata.Distribution]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -81,9 +90,11 @@ def _files_of(distributions: list[metadata.Distribution]) -> tuple[tuple[str, ..
     for each in distributions:
         for file in each.files or ():
             path = str(file)
+            if not path.endswith(_LOADED):
+                continue
             if not os.path.exists(str(file.locate())):
                 missing.append(path)
-            elif file.hash and ".dist-info/" not in path:
+            elif file.hash:
                 contents.setdefault(path, set()).add(file.hash.value)
     return tuple(missing), tuple(path for path, hashes in contents.items() if len(hashes) > 1)
 

@@ -348,6 +348,17 @@ def test_the_trial() -> None:
     assert "compiling" not in [each.subject for each in examine(replace(SOUND, trial=None))]
 
 
+@pytest.mark.parametrize(
+    ("folder", "state"), [("/env/nvidia_cutlass_dsl/cu13/lib", "fix"), ("/env/cu12/lib", "note"), ("/opt/lib", "note")]
+)
+def test_a_runtime_library_of_another_flavour(folder: str, state: str) -> None:
+    found = of("variable", variables={"CUTE_DSL_LIBS": folder})
+    assert found.state == state and found.found.startswith(f"CUTE_DSL_LIBS={folder}: ")
+    if state == "fix":
+        assert found.found.endswith("the runtime library of cu13, and the wheel compiles as cu12")
+        assert found.do == "unset CUTE_DSL_LIBS"
+
+
 def test_variables() -> None:
     set_ = {"CUTE_DSL_ARCH": "sm_80", "CUTE_DSL_NOVELTY": "x" * 1000}
     first, second = (each for each in examine(replace(SOUND, variables=set_)) if each.subject == "variable")

@@ -45,21 +45,25 @@ def test_the_facts_of_this_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_files_that_are_missing_or_of_two(tmp_path: Path) -> None:
     for name in ("same.py", "other.py"):
         (tmp_path / name).touch()
-    installed(tmp_path, "a", "1", "same.py,sha256=AA,1\nother.py,sha256=AA,1\ngone.py,sha256=AA,1\na-1.dist-info/X,,\n")
+    installed(tmp_path, "a", "1", "same.py,sha256=AA,1\nother.py,sha256=AA,1\ngone.py,sha256=AA,1\ngone.pyc,,\n")
     installed(tmp_path, "b", "1", "same.py,sha256=AA,1\nother.py,sha256=BB,1\n")
     distributions = [*metadata.distributions(path=[str(tmp_path)])]
     missing, contested = looking._files_of(distributions)
-    assert sorted(missing) == ["a-1.dist-info/X", "gone.py"]
+    assert missing == ("gone.py",), "what Python makes anew is not missed"
     assert contested == ("other.py",)
 
 
 def test_a_distribution_that_hides_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     installed(tmp_path, "nvidia_cutlass_dsl", "4.0.0")
     installed(tmp_path, "nvidia-cutlass-dsl-libs-cu99", "4.0.0")
-    (tmp_path / "broken-1.dist-info").mkdir()
+    for name, text in {"broken-1": None, "nvidia_cutlass_dsl_libs_x-1": "Name: nvidia-cutlass-dsl-libs-x\n"}.items():
+        (tmp_path / f"{name}.dist-info").mkdir()
+        if text:
+            (tmp_path / f"{name}.dist-info" / "METADATA").write_text(text)
     monkeypatch.syspath_prepend(tmp_path)
     packages = looking.look(trial=False).packages
     assert packages["nvidia-cutlass-dsl"] == packages["nvidia-cutlass-dsl-libs-cu99"] == "4.0.0"
+    assert "nvidia-cutlass-dsl-libs-x" not in packages, "it tells no version"
 
 
 # GPUs.
