@@ -18,6 +18,7 @@ from cutecc.benchmarking.running import cache_state, sets_needed
 from cutecc.errors import UsageError
 from cutecc.runtime.timing import Samples
 from cutecc.runtime.workspace import Workspace
+from cutecc.support.flavours import flavour
 
 
 @pytest.fixture
@@ -147,6 +148,7 @@ def test_everything_is_in_the_json(cuda: FakeCuda) -> None:
     assert (entry["method"], entry["calls_per_sample"], entry["captured"]) == ("events", 1, True)
     assert data["driver"] == "13.1"
     assert data["versions"]["cutecc"] == cutecc.__version__
+    assert data["versions"]["flavour"] == flavour()
     assert data["date"].endswith("+00:00")
 
 
