@@ -39,9 +39,9 @@ class Settings:
             target=os.environ.get("CUTECC_TARGET") or None,
             ptxas=Path(ptxas) if ptxas else None,
             load=tuple(Path(file) for file in os.environ.get("CUTECC_LOAD", "").split(os.pathsep) if file),
-            native=_is_on("CUTECC_NATIVE", cls.native),
-            debug=_is_on("CUTECC_DEBUG", cls.debug),
-            cache=_is_on("CUTECC_CACHE", cls.cache),
+            native=is_on("CUTECC_NATIVE", cls.native),
+            debug=is_on("CUTECC_DEBUG", cls.debug),
+            cache=is_on("CUTECC_CACHE", cls.cache),
             cache_dir=Path(folder) if (folder := os.environ.get("CUTECC_CACHE_DIR")) else None,
             cache_size=_size("CUTECC_CACHE_SIZE", cls.cache_size),
         )
@@ -51,7 +51,7 @@ _ON = ("1", "true", "yes", "on")
 _OFF = ("0", "false", "no", "off")
 
 
-def _is_on(variable: str, default: bool) -> bool:
+def is_on(variable: str, default: bool = False) -> bool:
     """Whether an environment variable says yes; `default` when it is empty or not set."""
     text = os.environ.get(variable, "").strip().lower()
     if text and text not in _ON + _OFF:

@@ -187,6 +187,9 @@ class Versions(msgspec.Struct, frozen=True):
     """The LLVM that generated the code, and the llvmlite that holds it; `None` where the wheel's libNVVM did."""
     flavour: str | None = None
     """What the wheel is built for, `cu12` or `cu13`; `None` where that was not noted."""
+    dsl_variables: str | None = None
+    """The environment variables that make the DSL trace another module of the same program, those that were on, with
+    spaces between; `None` without any."""
 
     @property
     def wheel(self) -> str:

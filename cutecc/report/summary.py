@@ -51,6 +51,7 @@ def _parts(compilation: Compilation, mapping: str | None) -> Iterator[str]:
         compilation.source and f"source: {compilation.source}",
         compilation.command and f"command: {shlex.join(compilation.command)}",
         f"cutecc {versions.cutecc}, nvidia-cutlass-dsl {versions.wheel}",
+        versions.dsl_variables and f"with {versions.dsl_variables}",
         mapping,
     )
     if failure := compilation.failure:
