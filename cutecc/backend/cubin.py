@@ -1,4 +1,4 @@
-"""What a cubin says of its kernels besides their code: which there are, and the block size each is made for.
+"""What a cubin says of its kernels besides their code: which there are, the block size each is made for, its barriers.
 
 A cubin is an ELF file. Kernels are the function symbols marked STO_CUDA_ENTRY, and section `.nv.info.KERNEL` holds a
 kernel's attributes; `cuobjdump -elf` prints both with these names, and the numbers here are those it prints them for.
@@ -6,9 +6,10 @@ kernel's attributes; `cuobjdump -elf` prints both with these names, and the numb
 
 from __future__ import annotations
 
+import contextlib
 import math
 import struct
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass
 
 from cutecc.errors import ToolError
@@ -25,12 +26,15 @@ _MAX_THREADS = 0x05
 """EIATTR_MAX_THREADS: the block of `.maxntid`, three 32-bit extents."""
 _REQUIRED_THREADS = 0x10
 """EIATTR_REQNTID: the block of `.reqntid`."""
+_BARRIERS = 0x4C
+"""EIATTR_NUM_BARRIERS, from compute capability 10.0 on. Before, they are in the flags of the section of the code."""
 
 
 @dataclass(frozen=True)
 class _Section:
     name: str
     kind: int
+    flags: int
     data: bytes
     link: int
 
@@ -40,11 +44,28 @@ def block_threads(cubin: bytes) -> dict[str, int | None]:
 
     Raises `ToolError` when `cubin` is not a cubin.
     """
-    try:
+    with _reading():
         sections = _sections(cubin)
-        attributes = {section.name: section.data for section in sections if section.name.startswith(".nv.info.")}
-        return {kernel: _threads(attributes.get(f".nv.info.{kernel}", b"")) for kernel in _kernels(sections)}
-    except (struct.error, IndexError, ValueError, OverflowError) as failure:
+        named = {section.name: section for section in sections}
+        return {kernel: _threads(_attributes(named, kernel)) for kernel in _kernels(sections)}
+
+
+def named_barriers(cubin: bytes) -> dict[str, int]:
+    """How many named barriers each kernel in `cubin` uses; `ToolError` when it is not a cubin."""
+    with _reading():
+        sections = _sections(cubin)
+        named = {section.name: section for section in sections}
+        return {
+            kernel: _attributes(named, kernel).get(_BARRIERS, (named[f".text.{kernel}"].flags >> 20) & 0x7F)
+            for kernel in _kernels(sections)
+        }
+
+
+@contextlib.contextmanager
+def _reading() -> Generator[None]:
+    try:
+        yield
+    except (struct.error, LookupError, ValueError, OverflowError) as failure:
         raise ToolError(f"this is not a cubin: {failure}") from None
 
 
@@ -59,7 +80,7 @@ def _sections(cubin: bytes) -> list[_Section]:
         return cubin[header[4] : header[4] + header[5]]
 
     names = content(headers[names_index])
-    return [_Section(_text(names, header[0]), header[1], content(header), header[6]) for header in headers]
+    return [_Section(_text(names, header[0]), header[1], header[2], content(header), header[6]) for header in headers]
 
 
 def _kernels(sections: list[_Section]) -> Iterator[str]:
@@ -71,17 +92,25 @@ def _kernels(sections: list[_Section]) -> Iterator[str]:
                     yield _text(names, name)
 
 
-def _threads(attributes: bytes) -> int | None:
-    extents: dict[int, int] = {}
+def _attributes(named: Mapping[str, _Section], kernel: str) -> dict[int, int]:
+    """The attributes of a kernel that are numbers in their header, and the threads of blocks."""
+    data = named[f".nv.info.{kernel}"].data if f".nv.info.{kernel}" in named else b""
+    found: dict[int, int] = {}
     position = 0
-    while position < len(attributes):
-        form, attribute, size = struct.unpack_from("<BBH", attributes, position)
+    while position < len(data):
+        form, attribute, size = struct.unpack_from("<BBH", data, position)
         position += 4
-        if form == _SIZED_VALUE:
-            if attribute in (_MAX_THREADS, _REQUIRED_THREADS):
-                extents[attribute] = math.prod(struct.unpack_from("<III", attributes, position))
-            position += size
-    return extents.get(_REQUIRED_THREADS, extents.get(_MAX_THREADS))
+        if form != _SIZED_VALUE:
+            found[attribute] = size
+            continue
+        if attribute in (_MAX_THREADS, _REQUIRED_THREADS):
+            found[attribute] = math.prod(struct.unpack_from("<III", data, position))
+        position += size
+    return found
+
+
+def _threads(attributes: Mapping[int, int]) -> int | None:
+    return attributes.get(_REQUIRED_THREADS, attributes.get(_MAX_THREADS))
 
 
 def _text(strings: bytes, offset: int) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from cutecc.backend.cubin import block_threads
+from cutecc.backend.cubin import block_threads, named_barriers
 from cutecc.backend.occupancy import RESERVED_SHARED_BYTES, occupancy
 from cutecc.backend.ptxas_log import parse_log
 from cutecc.backend.tools import find_tool, run_tool
@@ -28,15 +28,16 @@ def kernel_resources(
 ) -> list[KernelResources]:
     """The resources of each kernel in `cubin`.
 
-    `log` is the assembler's with `-v`; without it spills and barriers are `None`. `dynamic_shared` is by kernel, in
-    bytes per block, `None` where the launch computes it; a kernel that is absent there is not launched by the host
-    function, and its dynamic shared memory is `None` too. The occupancy is `None` when the block size or the dynamic
-    shared memory is not known.
+    `log` is the assembler's with `-v`; without it the spills of a kernel that has a stack are `None`. `dynamic_shared`
+    is by kernel, in bytes per block, `None` where the launch computes it; a kernel that is absent there is not launched
+    by the host function, and its dynamic shared memory is `None` too. The occupancy is `None` when the block size or
+    the dynamic shared memory is not known.
 
     Raises `ToolError` when cuobjdump is missing or fails, or `cubin` is not a cubin.
     """
     used = _usage(cubin)
     statistics = parse_log(log).entries if log else {}
+    barriers = named_barriers(cubin)
     found: list[KernelResources] = []
     for kernel, threads in block_threads(cubin).items():
         if kernel not in used:
@@ -48,7 +49,10 @@ def kernel_resources(
             # From here on the cubin declares the system's part of shared memory with the kernel's own.
             static -= RESERVED_SHARED_BYTES
         dynamic = dynamic_shared.get(kernel) if dynamic_shared else None
-        barriers = entry.barriers if entry else None
+        # UNKNOWN for a kernel that calls a recursive function; then its own frame is all there is to tell.
+        stack = usage.get("STACK", entry.stack_bytes if entry else None)
+        # What is spilled goes to the stack.
+        no_spills = 0 if stack == 0 else None
         fits = None
         if threads is not None and dynamic is not None:
             fits = occupancy(
@@ -56,20 +60,19 @@ def kernel_resources(
                 registers=usage["REG"],
                 threads=threads,
                 shared_bytes=static + dynamic,
-                barriers=barriers,
+                barriers=barriers[kernel],
             )
         found.append(
             KernelResources(
                 kernel=kernel,
                 registers=usage["REG"],
-                # UNKNOWN for a kernel that calls a recursive function; then its own frame is all there is to tell.
-                stack_bytes=usage.get("STACK", (entry and entry.stack_bytes) or 0),
-                spill_store_bytes=entry.spill_store_bytes if entry else None,
-                spill_load_bytes=entry.spill_load_bytes if entry else None,
+                stack_bytes=stack or 0,
+                spill_store_bytes=entry.spill_store_bytes if entry else no_spills,
+                spill_load_bytes=entry.spill_load_bytes if entry else no_spills,
                 shared_static_bytes=static,
                 shared_dynamic_bytes=dynamic,
                 constant_bytes=usage.get("CONSTANT[0]", 0),
-                barriers=barriers,
+                barriers=barriers[kernel],
                 occupancy=fits,
             )
         )

@@ -44,9 +44,18 @@ def test_resources_of_each_kernel(target: str):
     assert found["dynamically_shared"].occupancy is None
 
 
-def test_without_a_log_spills_are_unknown():
-    kernel = by_name("sm_80", {"plain": 0}, log=False)["plain"]
-    assert (kernel.spill_store_bytes, kernel.spill_load_bytes, kernel.barriers) == (None, None, None)
+@pytest.mark.parametrize("target", TARGETS)
+def test_without_a_log_all_is_known_of_kernels_without_a_stack(target: str):
+    """Releases before 4.7 keep none."""
+    launched: dict[str, int | None] = {"plain": 0, "shared": 1024}
+    assert by_name(target, launched, log=False) == by_name(target, launched)
+
+
+def test_without_a_log_spills_are_unknown_of_a_kernel_with_a_stack():
+    chip = Target.parse("sm_80")
+    (kernel,) = kernel_resources(assemble(spilling(), chip).cubin, chip)
+    assert kernel.stack_bytes > 0
+    assert (kernel.spill_store_bytes, kernel.spill_load_bytes) == (None, None)
 
 
 def test_a_kernel_that_nothing_launches_has_no_occupancy():
