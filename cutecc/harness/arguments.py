@@ -79,8 +79,15 @@ class Arguments:
 def specs_of(signature: Signature) -> dict[str, Spec]:
     """The specs of a compiled kernel's parameters by name, without constants that no spec spells.
 
-    `SpecError` for one that is no spec, as of an object that is no constant.
+    Raises `UsageError` for one that no spec describes, an object of the program's, and `SpecError` for one that is
+    no spec.
     """
+    for each in signature.parameters:
+        if "object<" in each.spec and not each.is_constant_object:
+            raise UsageError(
+                f"'{each.name}' is {each.spec}, an object of the program that compiled the kernel: there are no inputs"
+                " without it"
+            )
     return {
         each.name: parse_spec(each.spec, SourceLocation(f"argument '{each.name}'", column=1, text=each.spec))
         for each in signature.parameters

@@ -12,7 +12,7 @@ from fake_cuda import FakeCuda
 
 from cutecc.arguments.arrays import describe_array, read_array
 from cutecc.arguments.grammar import parse_spec
-from cutecc.errors import SpecError, UsageError
+from cutecc.errors import UsageError
 from cutecc.harness.arguments import Arguments, check_memory, make_arguments, specs_of
 from cutecc.harness.on_device import DeviceArguments, DeviceArray, HostMemory
 from cutecc.record import Parameter, Signature
@@ -165,8 +165,12 @@ def test_constants_without_a_spelling_are_left_out() -> None:
     """As in a call."""
     taken = Signature("f", [Parameter("a", "f32[?=4]"), Parameter("op", "object<function>", "cutlass.Constexpr")])
     assert make_arguments(specs_of(taken), ["a"]).by_name.keys() == {"a"}
-    with pytest.raises(SpecError, match="unknown numeric type 'object'"):
-        specs_of(Signature("f", [Parameter("op", "object<Plan>")]))
+
+
+@pytest.mark.parametrize("spec", ["object<Plan>", "(f32, object<Plan>)"])
+def test_objects_of_the_program_are_named_in_the_refusal(spec: str) -> None:
+    with pytest.raises(UsageError, match=r"'op' is .*object<Plan>.*, an object of the program that compiled"):
+        specs_of(Signature("f", [Parameter("op", spec)]))
 
 
 def test_outputs_in_a_tuple() -> None:
