@@ -102,10 +102,10 @@ def measure(
     """Time each contestant `runs` times, taking turns: A B C A B C …, so that all see the same clocks and heat.
 
     A contestant's calls do the same work on different memory; they take turns too, each contestant's as far as can be
-    from those of the others, so that none finds in the caches what another has just read. When the work of any is shorter than
-    `SHORT`, all are timed as graphs of many calls. With `cold_l2` every sample is one call after the L2 cache was
-    flushed. Without `runs`, as many as fill a second, but 20 to 200. Every contestant has been warmed up until its
-    times were stable.
+    from those of the others, so that none finds in the caches what another has just read. When the work of any is
+    shorter than `SHORT`, all are timed as graphs of many calls. With `cold_l2` every sample is one call after the L2
+    cache was flushed. Without `runs`, as many as fill a second, but 20 to 200. Every contestant has been warmed up
+    until its times were stable.
     """
     costs = {name: warm_up(calls, clock) for name, calls in contestants.items()}
     in_graphs = not cold_l2 and min(costs.values()) < SHORT
