@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import subprocess
-import tarfile
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,14 +47,11 @@ def check_out(revision: str, kernels: Sequence[str], folder: Path) -> Tree:
     if len(roots) > 1:
         raise UsageError(f"git:{revision}: the kernels are of several repositories: {', '.join(map(str, roots))}")
     (root,) = roots
-    commit = _git(root, ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"])
-    if not commit:
+    found = _git(root, ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"])
+    if found.returncode:
         raise UsageError(f"git:{revision}: there is no such revision in {root}")
-    folder.mkdir(parents=True)
-    with subprocess.Popen(["git", "-C", str(root), "archive", commit], stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        with tarfile.open(fileobj=process.stdout, mode="r|") as archive:
-            archive.extractall(folder, filter="data")
+    commit = found.stdout.strip()
+    _write_files(root, commit, folder, revision)
     start = folder / here.relative_to(root) if here.is_relative_to(root) else folder
     named: list[str] = []
     for kernel, path in zip(kernels, paths, strict=True):
@@ -68,19 +65,41 @@ def check_out(revision: str, kernels: Sequence[str], folder: Path) -> Tree:
     return Tree(tuple(named), start, imports, commit)
 
 
+def _write_files(root: Path, commit: str, folder: Path, revision: str) -> None:
+    """Into the new folder `folder`, without a part of the repository that knows of it.
+
+    By an index of its own: an archive would leave out and rewrite what `.gitattributes` has for releases.
+    """
+    folder.mkdir(parents=True)
+    with tempfile.TemporaryDirectory(prefix="cutecc-") as place:
+        index = {"GIT_INDEX_FILE": os.path.join(place, "index")}
+        for words in (["read-tree", commit], ["checkout-index", "--all", "--quiet", f"--prefix={folder}/"]):
+            process = _git(root, words, index)
+            if process.returncode:
+                raise UsageError(f"git:{revision} cannot be checked out of {root}", notes=[process.stderr.strip()])
+
+
 def _root(path: Path) -> Path:
     folder = path.resolve()
-    folder = folder if folder.is_dir() else folder.parent
-    root = _git(folder, ["rev-parse", "--show-toplevel"])
-    if not root:
-        raise UsageError(f"{path} is in no git repository, so that it has no revisions")
-    return Path(root).resolve()
+    while not folder.is_dir():
+        folder = folder.parent
+    process = _git(folder, ["rev-parse", "--show-toplevel"])
+    if process.returncode:
+        said = process.stderr.strip()
+        raise UsageError(
+            f"{path} is in no git repository, so that it has no revisions",
+            notes=[] if "not a git repository" in said else [said],
+        )
+    return Path(process.stdout.strip("\n")).resolve()
 
 
-def _git(folder: Path, words: Sequence[str]) -> str:
-    """What git prints; nothing where it fails."""
+def _git(
+    folder: Path, words: Sequence[str], environment: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    command = ["git", "-C", str(folder), *words]
     try:
-        process = subprocess.run(["git", "-C", str(folder), *words], capture_output=True, text=True)
+        return subprocess.run(
+            command, env={**os.environ, **(environment or {})}, capture_output=True, text=True, errors="surrogateescape"
+        )
     except OSError as failure:
         raise UsageError(f"git cannot be started: {failure.strerror}") from None
-    return process.stdout.strip() if process.returncode == 0 else ""

@@ -20,6 +20,8 @@ _NUMBERS = 3
 """Of a whole version: `4.8.1`."""
 _COMMA = re.compile(r""",(?=(?:[^'"]|'[^']*'|"[^"]*")*$)""")
 """Not one in quotes."""
+_SHARED = ("--target", "--output", "-o", "--jobs", "-j")
+"""Options of `cutecc compile` that a comparison gives to all columns."""
 _REVISION = "git:"
 _WORKING_TREE = "."
 
@@ -73,6 +75,7 @@ def _column(name: str, environments: Mapping[str, Path]) -> Column:
         word = words.pop(0)
         if word.startswith("-"):
             options += [word, *words]
+            _check_options(name, options)
             break
         kind, value = _kind(word, environments)
         if kind in said:
@@ -90,6 +93,13 @@ def _column(name: str, environments: Mapping[str, Path]) -> Column:
     )
 
 
+def _check_options(name: str, words: Sequence[str]) -> None:
+    for word in words:
+        if (option := word.partition("=")[0]) in _SHARED:
+            hints = [f"say {option} once, beside --across"]
+            raise UsageError(f"--across '{name}': {option} is for all columns, and not for one of them", hints=hints)
+
+
 _ENVIRONMENT, _SOURCES = "environments", "states of the sources"
 
 
@@ -98,8 +108,9 @@ def _kind(word: str, environments: Mapping[str, Path]) -> tuple[str, list[str] |
     if word in environments or word == INSTALLED:
         return _ENVIRONMENT, None
     if match := _WHEEL.fullmatch(word):
-        if len(match["version"].split(".")) < _NUMBERS:
-            hints = [f"as in {match['version']}{'.0' * (_NUMBERS - len(match['version'].split('.')))}"]
+        missing = _NUMBERS - len(match["version"].split("."))
+        if missing > 0:
+            hints = [f"as in {match['version']}{'.0' * missing}{match['flavour'] or ''}"]
             raise UsageError(f"--across {word}: a version has three numbers", hints=hints)
         return _ENVIRONMENT, None
     if word == _WORKING_TREE or (word.startswith(_REVISION) and word != _REVISION):

@@ -14,12 +14,14 @@ from cutecc.errors import UsageError
 from cutecc.support.spelling import did_you_mean
 from cutecc.versions.comparison import Cell, Comparison
 from cutecc.versions.measures import METRICS, WIDTHS
-from cutecc.versions.numbers import GOOD_RESULTS
+from cutecc.versions.numbers import GOOD_RESULTS, number_text
 
 _CONDITION = re.compile(
     r"(?P<name>[a-z-]+)(?:(?P<sign>[<>])(?P<change>[+-]?)(?P<limit>\d+(?:\.\d+)?)?(?P<percent>%?))?"
 )
 _WIDTH, _RESULTS, _TIME, _COMPILE_TIME = "width", "results", "time", "compile-time"
+_COMPILES = "compiles"
+"""What is always asked for."""
 _OF_CELLS: dict[str, Callable[[Cell], float | None]] = {
     _TIME: lambda cell: cell.microseconds,
     _COMPILE_TIME: lambda cell: cell.compile_seconds,
@@ -114,25 +116,31 @@ def _condition(text: str) -> Condition:
     )
 
 
-def checked(comparison: Comparison, conditions: Sequence[Condition]) -> Checked:
-    """The comparison with what the conditions find in it."""
-    return Checked(
-        comparison.columns, comparison.rows, comparison.device, comparison.format, breaches(comparison, conditions)
-    )
+def checked(comparison: Comparison, conditions: Sequence[Condition], *, earlier: bool = False) -> Checked:
+    """The comparison with what the conditions find in it; `earlier`: its first column is of an earlier run."""
+    found = breaches(comparison, conditions, earlier=earlier)
+    return Checked(comparison.columns, comparison.rows, comparison.device, comparison.format, found)
 
 
-def breaches(comparison: Comparison, conditions: Sequence[Condition]) -> list[Breach]:
-    """Where conditions hold, of all columns but the first; and where something does not compile that the first does."""
+def breaches(comparison: Comparison, conditions: Sequence[Condition], *, earlier: bool = False) -> list[Breach]:
+    """Where conditions hold, of all columns but the first; and where something does not compile.
+
+    What the first column does not compile either is its own breach alone, and none where it is of an `earlier` run.
+    """
     found: list[Breach] = []
     for row in comparison.rows:
-        for number, column in list(enumerate(comparison.columns))[1:]:
-            before, now = row.cells[0], row.cells[number]
-            kernel = f"{row.kernel} {row.target}"
-            for condition, text in _found(before, now, conditions):
-                found.append(Breach(condition, kernel, column.name, text))
-    for column in comparison.columns[1:]:
+        kernel = f"{row.kernel} {row.target}"
+        before = row.cells[0]
+        if before and before.failure and not earlier:
+            found.append(Breach(_COMPILES, kernel, comparison.columns[0].name, before.failure))
+        for column, now in list(zip(comparison.columns, row.cells, strict=True))[1:]:
+            # Of a column without any kernels it is said once.
+            if now or not column.failure:
+                for condition, text in _found(before, now, conditions):
+                    found.append(Breach(condition, kernel, column.name, text))
+    for column in comparison.columns[earlier:]:
         if column.failure:
-            found.append(Breach("compiles", "", column.name, column.failure))
+            found.append(Breach(_COMPILES, "", column.name, column.failure))
     return found
 
 
@@ -140,7 +148,7 @@ def _found(before: Cell | None, now: Cell | None, conditions: Sequence[Condition
     """The conditions that hold of a cell, and what they found."""
     if now is None or now.failure:
         if before is None or not before.failure:
-            yield "compiles", now.failure if now and now.failure else "it is not there"
+            yield _COMPILES, now.failure if now and now.failure else "it is not there"
         return
     for condition in conditions:
         if condition.name == _RESULTS:
@@ -149,8 +157,8 @@ def _found(before: Cell | None, now: Cell | None, conditions: Sequence[Condition
             continue
         for what, earlier, number in _numbers(condition.name, before, now):
             if condition.holds(earlier, number):
-                was = "" if earlier is None else f", was {earlier:g}"
-                yield condition.text, f"{what}{number:g}{was}"
+                was = "" if earlier is None else f", was {number_text(earlier)}"
+                yield condition.text, f"{what}{number_text(number)}{was}"
 
 
 def _numbers(name: str, before: Cell | None, now: Cell) -> Iterator[tuple[str, float | None, float | None]]:

@@ -34,8 +34,11 @@ _UNREACHABLE = ("Temporary failure", "NewConnectionError", "dns error", "Connect
                 "Network is unreachable", "Name or service not known", "Could not connect", "error sending request",
                 "Failed to fetch", "timed out")  # fmt: skip
 """What pip and uv say where there is no network, in their words."""
-_NOT_THERE = ("No matching distribution", "no version of", "No solution found")
+_NOT_THERE = (f"No matching distribution found for {PACKAGE}", f"no version of {PACKAGE}")
+_CONFLICT = ("ResolutionImpossible", "conflicting dependencies", "No solution found")
 _SHOWN_LINES = 12
+_OLDEST = (3, 11)
+"""The Python that cutecc needs."""
 
 
 class EnvironmentFailure(Error):
@@ -69,33 +72,58 @@ def make_environment(
         on_install(f"installing {PACKAGE} {wheel} below {folder.parent}")
         try:
             _install(folder, python, wanted, wheel)
-        except BaseException:
+            (folder / _WHOLE).write_text("".join(f"{each}\n" for each in wanted))
+        except BaseException as failure:
             shutil.rmtree(folder, ignore_errors=True)
+            if isinstance(failure, OSError):
+                raise _unmade(folder, failure) from None
             raise
-        (folder / _WHOLE).write_text("".join(f"{each}\n" for each in wanted))
     return python
 
 
 def check_environment(name: str, python: Path) -> None:
     """Raise `UsageError` where `python`, an environment of the user's called `name`, cannot run cutecc."""
-    needed = sorted({match[0] for each in (PACKAGE, *own_requirements()) if (match := _NAME.match(each))})
-    program = (
-        "import importlib.metadata as m, sys\n"
-        "known = {(d.metadata['Name'] or '').lower().replace('_', '-') for d in m.distributions()}\n"
-        "print(*sys.version_info[:2], sep='.'); print(*[each for each in sys.argv[1:] if each not in known])"
-    )
+    if python.is_dir():
+        inside = python / "bin" / "python"
+        hints = [f"name its Python: --env {name}={inside}"] if inside.is_file() else []
+        raise UsageError(f"--env {name}={python} is a folder", hints=hints)
     try:
-        process = subprocess.run([str(python), "-c", program, *needed], capture_output=True, text=True, timeout=120)
-    except (OSError, subprocess.TimeoutExpired) as failure:
-        raise UsageError(f"--env {name}={python} cannot be started: {failure}") from None
+        process = subprocess.run(
+            [str(python), "-c", _LOOK, *_needed()], capture_output=True, text=True, errors="replace", timeout=120
+        )
+    except OSError as failure:
+        raise UsageError(f"--env {name}={python} cannot be started: {failure.strerror}") from None
+    except subprocess.TimeoutExpired as failure:
+        raise UsageError(f"--env {name}={python} says nothing in {failure.timeout:.0f} s") from None
     lines = process.stdout.splitlines()
-    if process.returncode or not lines:
-        raise UsageError(f"--env {name}={python} is no Python", notes=[process.stderr.strip()])
+    version = re.fullmatch(r"(\d+)\.(\d+)", lines[0]) if lines else None
+    if version and (int(version[1]), int(version[2])) < _OLDEST:
+        raise UsageError(
+            f"--env {name}: its Python is {version[0]}, and cutecc needs {'.'.join(map(str, _OLDEST))} or newer"
+        )
+    if process.returncode or not version:
+        said = process.stderr.strip()
+        raise UsageError(f"--env {name}={python} is no Python", notes=[said] if said else [])
     if missing := lines[1:] and lines[1].split():
         raise UsageError(
             f"--env {name}: the environment lacks {', '.join(missing)}",
             hints=[f"{python} -m pip install {' '.join(missing)}"],
         )
+
+
+_LOOK = """\
+import sys
+sys.stdout.write('%d.%d\\n' % sys.version_info[:2]); sys.stdout.flush()
+import importlib.metadata as m, re
+def plain(name): return re.sub('[-_.]+', '-', name or '').lower()
+known = {plain(d.metadata['Name']) for d in m.distributions()}
+print(*[each for each in sys.argv[1:] if plain(each) not in known])
+"""
+"""Says what Python it is, which any can, and which of the named distributions it lacks."""
+
+
+def _needed() -> list[str]:
+    return sorted({match[0] for each in (PACKAGE, *own_requirements()) if (match := _NAME.match(each))})
 
 
 def own_requirements() -> list[str]:
@@ -132,9 +160,17 @@ def _requirement(wheel: str) -> str:
 @contextlib.contextmanager
 def _locked(folder: Path) -> Generator[None]:
     """Alone with a folder that may not be there yet, among all processes and threads."""
-    with open(folder.with_name(f"{folder.name}.lock"), "w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    with contextlib.ExitStack() as stack:
+        try:
+            file = stack.enter_context(open(folder.with_name(f"{folder.name}.lock"), "w"))
+            fcntl.flock(file, fcntl.LOCK_EX)
+        except OSError as failure:
+            raise _unmade(folder, failure) from None
         yield
+
+
+def _unmade(folder: Path, failure: OSError) -> EnvironmentFailure:
+    return EnvironmentFailure(f"the environment {folder} cannot be made: {failure.strerror}")
 
 
 def _install(folder: Path, python: Path, wanted: Sequence[str], wheel: str) -> None:
@@ -153,7 +189,7 @@ def _install(folder: Path, python: Path, wanted: Sequence[str], wheel: str) -> N
     for command in commands:
         try:
             process = subprocess.run(
-                command, stdin=subprocess.DEVNULL, capture_output=True, text=True, env=surroundings
+                command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", env=surroundings
             )
         except OSError as failure:
             raise EnvironmentFailure(f"{command[0]} cannot be started: {failure.strerror}") from None
@@ -162,16 +198,17 @@ def _install(folder: Path, python: Path, wanted: Sequence[str], wheel: str) -> N
 
 
 def _failure(wheel: str, said: str) -> EnvironmentFailure:
-    notes = ["\n".join(said.strip().splitlines()[-_SHOWN_LINES:])]
-    offline = f"an environment that exists can be named instead: --env '{wheel}=PATH/TO/bin/python'"
     if any(text in said for text in _UNREACHABLE):
-        return EnvironmentFailure(
-            f"{PACKAGE} {wheel} cannot be installed: the package index cannot be reached", notes=notes, hints=[offline]
-        )
-    if any(text in said for text in _NOT_THERE) and PACKAGE in said:
-        return EnvironmentFailure(
-            f"{PACKAGE} {wheel} cannot be installed: there is no such version, or a package does not allow it",
-            notes=notes,
-            hints=[offline],
-        )
-    return EnvironmentFailure(f"{PACKAGE} {wheel} cannot be installed", notes=notes, hints=[offline])
+        reason = ": the package index cannot be reached"
+    elif any(text in said for text in _NOT_THERE):
+        reason = ": there is no such version for this Python"
+    elif any(text in said for text in _CONFLICT):
+        reason = ": it and the other packages need other versions of one another"
+    else:
+        reason = ""
+    shown = "\n".join(said.strip().splitlines()[-_SHOWN_LINES:])
+    return EnvironmentFailure(
+        f"{PACKAGE} {wheel} cannot be installed{reason}",
+        notes=[shown] if shown else [],
+        hints=[f"an environment that exists can be named instead: --env '{wheel}=PATH/TO/bin/python'"],
+    )

@@ -33,7 +33,7 @@ class NumberRow:
     values: Sequence[Value] = ()
 
 
-def number(value: float | None, unit: str = "") -> str:
+def number_text(value: float | None, unit: str = "") -> str:
     """A number with its unit, `?` where it is not known."""
     if value is None:
         return "?"
@@ -72,7 +72,7 @@ def _metric_rows(measures: Sequence[Measures | None]) -> Iterator[NumberRow]:
 
 
 def _value(metric: Metric, before: float | None, now: float | None) -> Value:
-    text, found = number(now, metric.unit), verdict(metric, before, now)
+    text, found = number_text(now, metric.unit), verdict(metric, before, now)
     if found is None or before is None or now is None:
         return Value(text)
     return Value(f"{MARKS[found]} {text} ({now - before:+g})", found)
@@ -98,7 +98,7 @@ def _class_rows(measures: Sequence[Measures | None]) -> Iterator[NumberRow]:
     for name in dict.fromkeys(name for each in measures if each for name in each.classes):
         counts = [each.classes.get(name, 0) if each else None for each in measures]
         if len(set(counts)) > 1 and not name.startswith(SPACES):
-            values = [Value(number(each), None if each in (counts[0], None) else "other") for each in counts]
+            values = [Value(number_text(each), None if each in (counts[0], None) else "other") for each in counts]
             yield NumberRow(f"  {name}", values)
 
 

@@ -10,7 +10,7 @@ from cutecc.versions.changes import Change
 from cutecc.versions.comparison import Cell, Comparison, KernelRow
 from cutecc.versions.measures import METRICS, Measures
 from cutecc.versions.modules import PassPlace
-from cutecc.versions.numbers import GOOD_RESULTS, MARKS, Verdict, number, verdict
+from cutecc.versions.numbers import GOOD_RESULTS, MARKS, Verdict, number_text, verdict
 
 LEGEND = f"{MARKS['worse']} worse than in the first column, {MARKS['better']} better, {MARKS['other']} different"
 _FAR_APART = 0.05
@@ -56,7 +56,7 @@ def _of_functions(where: str, before: Measures, now: Measures) -> Iterator[Diffe
     for metric in METRICS.values():
         old, new = metric.of(before), metric.of(now)
         if found := verdict(metric, old, new):
-            yield Difference(f"{where}{metric.name}", number(old), number(new, metric.unit), found)
+            yield Difference(f"{where}{metric.name}", number_text(old), number_text(new, metric.unit), found)
     if before.classes != now.classes and before.instructions == now.instructions:
         yield Difference(f"{where}instructions", "some", "others, as many", "other")
 
@@ -70,7 +70,7 @@ def norm_text(cell: Cell | None) -> str:
     texts: list[str] = []
     for measures in cell.functions.values():
         values = ((name, METRICS[name].of(measures), METRICS[name].unit) for name in _SHOWN)
-        texts.append(", ".join(f"{number(value, unit)} {name}" for name, value, unit in values))
+        texts.append(", ".join(f"{number_text(value, unit)} {name}" for name, value, unit in values))
     time = [f"{cell.microseconds:.1f} µs"] if cell.microseconds else []
     return "; ".join([*texts, *time]) or "compiles"
 
