@@ -43,7 +43,7 @@ class ColumnFacts(msgspec.Struct, frozen=True):
     """The hash of the revision; `None` for the working tree."""
     options: list[str] = []
     failure: str | None = None
-    """Why it has no kernels at all."""
+    """Why it has no kernels at all, or not all of them."""
 
 
 class Cell(msgspec.Struct, frozen=True):
@@ -126,13 +126,21 @@ def fill(columns: Sequence[Column], asked: Asked, folder: Path, how: How) -> lis
     trees = [_tree(each, asked, folder / "sources" / name) for each, name in zip(columns, folders, strict=True)]
     each_jobs = max(1, how.jobs // len(columns))
 
-    def one(number: int) -> Recorded:
-        column = columns[number]
+    def one(number: int) -> Recorded | UsageError:
         records = folder / "records" / folders[number]
-        return record(column, asked, trees[number], pythons[number], records, jobs=each_jobs)
+        try:
+            return record(columns[number], asked, trees[number], pythons[number], records, jobs=each_jobs)
+        except UsageError as failure:
+            return failure
 
     with ThreadPoolExecutor(max(1, min(how.jobs, len(columns)))) as pool:
-        recorded = list(pool.map(one, range(len(columns))))
+        tried = list(pool.map(one, range(len(columns))))
+    refused = {number: each for number, each in enumerate(tried) if isinstance(each, UsageError)}
+    for number, failure in refused.items():
+        # What one version does not take, such as a target, others may.
+        if columns[number].options or len(refused) == len(columns):
+            raise failure
+    recorded = [Recorded(failure=each.message) if isinstance(each, UsageError) else each for each in tried]
     return [Filled(_facts(*each), each[2]) for each in zip(columns, trees, recorded, strict=True)]
 
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import signal
 import subprocess
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import cutecc
-from cutecc.errors import Error, UsageError
+from cutecc.errors import Error, UsageError, message_of
 from cutecc.record import Compilation
 from cutecc.record.folder import folders_of_records, read_folder
 from cutecc.record.stages import KEEPING
@@ -22,7 +25,11 @@ from cutecc.versions.columns import Column
 
 _PYTHONS = ("python", "python3")
 """What the interpreter is called in a command, which each column has run with its own."""
-_INDEX, _KERNELS = "index.json", "kernels"
+_INDEX = "index.json"
+_REFUSED = 2
+"""The status of a command whose request is wrong."""
+_ERROR = re.compile(r"(?:error: )?((?<=error: ).*|[^ ].*?: error: .*)", re.IGNORECASE)
+_SHOWN_LINES = 3
 
 
 @dataclass(frozen=True)
@@ -45,35 +52,51 @@ class Recorded:
     records: dict[str, Compilation] = field(default_factory=dict[str, Compilation])
     """By a key that the same kernel for the same target has in all columns; also those that failed."""
     failure: str | None = None
-    """Why there are none."""
+    """Why there are none, or some are missing."""
 
 
 def record(column: Column, asked: Asked, tree: Tree, python: Path, folder: Path, *, jobs: int) -> Recorded:
     """Compile in a process of `python`, with `jobs` of its own, into the new folder `folder`.
 
-    Raises `UsageError` for options that `cutecc compile` does not take.
+    Raises `UsageError` for what `cutecc compile` does not take, and for an interpreter that does not start.
     """
-    if asked.program:
-        if column.options:
-            raise UsageError(f"--across '{column.name}': options are for kernel files, not for a program")
-        words = ["watch", "--quiet", "--lines", "--output", str(folder), "--jobs", str(jobs)]
-        words += ["--target", asked.targets] if asked.targets else []
-        first, *rest = asked.program
-        words += ["--", str(python) if first in _PYTHONS else first, *rest]
-    else:
-        words = ["compile", *tree.kernels, "--quiet", *KEEPING, "--output", str(folder), "--jobs", str(jobs)]
-        words += ["--target", asked.targets] if asked.targets else []
-        words += [*asked.options, *column.options]
+    process = _run(python, _command(column, asked, tree, python, folder, jobs), tree)
+    said, hints = _said(process.stderr)
+    if process.returncode == _REFUSED and not asked.program:
+        raise UsageError(f"--across '{column.name}': {said}" if column.options else said, hints=hints)
+    try:
+        records, failure = _watched(folder) if asked.program else _compiled(folder, len(tree.kernels))
+    except (Error, OSError, ValueError, KeyError, TypeError) as damage:
+        return Recorded(failure=f"{message_of(damage)}\n{said}".rstrip())
+    if process.returncode < 0:
+        failure = f"the process ended with {_signal(-process.returncode)}"
+    if not records:
+        failure = failure or "it compiles no kernel"
+    return Recorded(records, "\n".join(filter(None, [failure, said])) if failure else None)
+
+
+def _command(column: Column, asked: Asked, tree: Tree, python: Path, folder: Path, jobs: int) -> list[str]:
+    target = ["--target", asked.targets] if asked.targets else []
+    shared = ["--quiet", "--output", str(folder), "--jobs", str(jobs), *target]
+    if not asked.program:
+        return ["compile", *shared, *KEEPING, *asked.options, *column.options, "--", *tree.kernels]
+    if column.options:
+        raise UsageError(f"--across '{column.name}': options are for kernel files, not for a program")
+    first, *rest = asked.program
+    return ["watch", "--lines", *shared, "--", str(python) if first in _PYTHONS else first, *rest]
+
+
+def _run(python: Path, words: Sequence[str], tree: Tree) -> subprocess.CompletedProcess[str]:
     with tempfile.TemporaryDirectory(prefix="cutecc-") as packages:
         # A link, for the folder that holds cutecc may hold another wheel too.
         (Path(packages) / "cutecc").symlink_to(Path(cutecc.__file__).parent)
         paths = [packages, *map(str, tree.import_folders), os.environ.get("PYTHONPATH", "")]
-        surroundings = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
         try:
-            process = subprocess.run(
-                [str(python), "-m", "cutecc", *words],
+            return subprocess.run(
+                # Modules beside the kernels are not in the place of cutecc's own and Python's.
+                [str(python), "-P", "-m", "cutecc", *words],
                 cwd=tree.folder,
-                env=surroundings,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 text=True,
@@ -81,13 +104,6 @@ def record(column: Column, asked: Asked, tree: Tree, python: Path, folder: Path,
             )
         except OSError as failure:
             raise UsageError(f"{python} cannot be started: {failure.strerror}") from None
-    if process.returncode == 2 and not asked.program:
-        raise UsageError(f"--across '{column.name}': {_said(process.stderr)}")
-    try:
-        records = _watched(folder) if asked.program else _compiled(folder)
-    except (Error, OSError, ValueError, KeyError) as failure:
-        return Recorded(failure=f"{failure}\n{_said(process.stderr)}")
-    return Recorded(records, None if records else _said(process.stderr) or "it compiles no kernel")
 
 
 def interpreter(column: Column) -> Path:
@@ -95,26 +111,39 @@ def interpreter(column: Column) -> Path:
     return column.python or Path(sys.executable)
 
 
-def _compiled(folder: Path) -> dict[str, Compilation]:
-    """By the name of the folder, which `cutecc compile` makes of the file, the function and the target."""
-    if not folder.is_dir():
-        return {}
-    # A single one is written to the folder itself, whose name is the column's.
-    return {"" if each == folder else each.name: read_folder(each) for each in folders_of_records(folder, "*")}
+def _compiled(folder: Path, files: int) -> tuple[dict[str, Compilation], str | None]:
+    """By target, and with several files by what `cutecc compile` makes of each one's name, its function and target."""
+    found = folders_of_records(folder, "*") if folder.is_dir() else []
+    records = {each: read_folder(each) for each in found}
+    return {each.name if files > 1 else record.target: record for each, record in records.items()}, None
 
 
-def _watched(folder: Path) -> dict[str, Compilation]:
-    """By name, target and the order in which the program compiled them."""
-    index = json.loads((folder / _INDEX).read_bytes())
+def _watched(folder: Path) -> tuple[dict[str, Compilation], str | None]:
+    """By name, target and the order in which the program compiled them; and how it ended, where that was not well."""
+    try:
+        index = json.loads((folder / _INDEX).read_bytes())
+    except FileNotFoundError:
+        return {}, None
     seen, found = Counter[str](), dict[str, Compilation]()
     for each in index["kernels"]:
         if each["record"]:
             name = f"{each['name']}-{each['target']}"
             seen[name] += 1
             found[f"{name}#{seen[name]}"] = read_folder(folder / each["record"])
-    return found
+    program = index["program"]
+    return found, f"the program ended with {program['ended']}" if program["status"] else None
 
 
-def _said(text: str) -> str:
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _said(text: str) -> tuple[str, list[str]]:
+    """The errors in what a process printed, else the end of it; and its hints."""
     lines = [one_line(line) for line in text.splitlines() if line.strip()]
-    return "\n".join([line for line in lines if line.startswith("error")] or lines[-3:])
+    errors = [match[1] for line in lines if (match := _ERROR.match(line))]
+    hints = [line.removeprefix("hint: ") for line in lines if line.startswith("hint: ")]
+    return "\n".join(errors or lines[-_SHOWN_LINES:]), hints
