@@ -84,7 +84,7 @@ def versions(context: click.Context, kernels: tuple[str, ...], **values: Any) ->
         pages = _pages(filled, comparison, values["report"]) if values["report"] else []
     if baseline:
         comparison = with_baseline(comparison, baseline)
-    result = checked(comparison, conditions)
+    result = checked(comparison, conditions, earlier=baseline is not None)
     _print(result, pages, values)
     if result.breaches:
         context.exit(EXIT_FAILED)

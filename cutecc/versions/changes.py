@@ -42,6 +42,8 @@ class Change(msgspec.Struct, frozen=True):
     """Those with most instructions that differ first."""
     same_ptx: bool | None
     """Whether the PTX is the same but for the numbers of registers; `None` where one has none."""
+    same_code: bool | None = None
+    """Whether the machine code is the same but for registers, addresses and order; `None` where one has none."""
 
     @property
     def cause(self) -> str | None:
@@ -56,10 +58,12 @@ def change(a: Compilation, b: Compilation, names: tuple[str, str]) -> Change:
     walk = Walk(a, b, names)
     code = compare_ptx(a, b)
     sources = Sources(walk.a.sources, walk.b.sources)
-    found = code_changes(a, b, sources)
+    different = code_changes(a, b, sources)
+    found = different or []
     first, since = walk.partings()
     passes = walk.line_passes(sources) if since else {}
     if since:
         since = walk.parting_of(passes, [line for line, _, _ in found]) or since
     lines = [LineChange(*line, sources.text(line), removed, added, passes.get(line)) for line, removed, added in found]
-    return Change(names[1], first, since, lines, None if code is None else not code.lines)
+    same_code = None if different is None else not different
+    return Change(names[1], first, since, lines, None if code is None else not code.lines, same_code)

@@ -28,15 +28,20 @@ def plain_instruction(text: str) -> str:
     return _NUMBERED.sub(plain, text)
 
 
-def code_changes(a: Compilation, b: Compilation, sources: Sources) -> list[tuple[Line, dict[str, int], dict[str, int]]]:
+def code_changes(
+    a: Compilation, b: Compilation, sources: Sources
+) -> list[tuple[Line, dict[str, int], dict[str, int]]] | None:
     """Lines whose plain instructions differ: those of the first that are gone, and those that are new.
 
-    Lines are the later record's, `("", 0)` of instructions without one. Their order does not count.
+    Lines are the later record's, `("", 0)` of instructions without one. Their order does not count. `None` where one of
+    the records has no machine code.
     """
+    ours, after = _by_line(a), _by_line(b)
+    if not ours or not after:
+        return None
     before: dict[Line, Counter[str]] = {}
-    for line, counts in _by_line(a).items():
+    for line, counts in ours.items():
         before.setdefault(sources.in_later(line), Counter()).update(counts)
-    after = _by_line(b)
     found: list[tuple[Line, dict[str, int], dict[str, int]]] = []
     for line in before.keys() | after.keys():
         old, new = before.get(line, Counter[str]()), after.get(line, Counter[str]())

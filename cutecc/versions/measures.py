@@ -30,14 +30,18 @@ class Measures(msgspec.Struct, frozen=True):
     shared_bytes: int | None
     """Per block, static and dynamic; `None` where that depends on the arguments."""
     classes: dict[str, int]
-    """SASS instructions by class, as `cutecc compare` has them."""
+    """SASS instructions by class, as `cutecc compare` has them; none where the record has no SASS."""
     widths: dict[str, dict[str, int]]
     """Of each kind of memory access, how many there are by bits: `{"global load": {"128": 4}}`."""
 
     @property
-    def instructions(self) -> int:
-        """All of them."""
-        return sum(self.classes.values())
+    def instructions(self) -> int | None:
+        """All of them; `None` where the record has no SASS."""
+        return sum(self.classes.values()) if self.classes else None
+
+    def count(self, name: str) -> int | None:
+        """Those of a class; `None` where the record has no SASS."""
+        return self.classes.get(name, 0) if self.classes else None
 
     def bits(self, space: str) -> float | None:
         """How wide an access of a kind is on average, in bits; `None` where there is none."""
@@ -70,8 +74,8 @@ METRICS: Mapping[str, Metric] = {
         Metric("stack", lambda measures: measures.stack_bytes, "more", "B"),
         Metric("shared", lambda measures: measures.shared_bytes, "more", "B"),
         Metric("instructions", lambda measures: measures.instructions, "more"),
-        Metric("matrix", lambda measures: measures.classes.get("matrix", 0), "neither"),
-        Metric("barriers", lambda measures: measures.classes.get("barrier and fence", 0), "more"),
+        Metric("matrix", lambda measures: measures.count("matrix"), "neither"),
+        Metric("barriers", lambda measures: measures.count("barrier and fence"), "more"),
         *(Metric(f"{space.replace(' ', '-')}-width", _bits_of(space), "less", "bits") for space in SPACES),
     )
 }

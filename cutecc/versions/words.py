@@ -93,7 +93,7 @@ def place_text(place: PassPlace) -> str:
         *([f"in {place.function}"] if place.function else []),
         *([f"at {short_location(place.location)}"] if place.location else []),
     ]
-    return " ".join([place.operation or "text", *where])
+    return " ".join([*([place.operation] if place.operation else []), *where]) or "its attributes"
 
 
 def pass_text(place: PassPlace) -> str:
@@ -109,11 +109,13 @@ def change_lines(change: Change) -> Iterator[str]:
         yield f"kernels differ for good from {pass_text(change.since)} on: {place_text(change.since)}"
     elif change.first and not change.since:
         yield "kernels are the same again when code is generated"
-    if change.lines and not change.since:
+    if change.same_code is None:
+        yield "machine code is not compared: there is none of one of them"
+    elif change.same_code:
+        yield "machine code is the same, but for registers, addresses and order"
+    elif not change.since:
         maker = "the assembler makes other code of the same PTX" if change.same_ptx else "the code generator does it"
         yield f"machine code differs: {maker}"
-    elif not change.lines:
-        yield "machine code is the same, but for registers and addresses"
 
 
 def short_location(location: str) -> str:

@@ -46,9 +46,13 @@ def test_plain_instructions(text: str, plain: str) -> None:
 registers = st.builds("{}{}".format, st.sampled_from(["R", "UR", "P", "UP", "B"]), st.integers(0, 255))
 operands = st.one_of(
     registers,
-    st.builds("{}{}{}".format, st.sampled_from(["-", "|", "!", "~"]), registers, st.sampled_from(["", ".reuse", ".64", ".H1"])),
+    st.builds(
+        "{}{}{}".format, st.sampled_from(["-", "|", "!", "~"]), registers, st.sampled_from(["", ".reuse", ".64", ".H1"])
+    ),
     st.builds("c[0x{:x}][0x{:x}]".format, st.integers(0, 4), st.integers(0, 4096)),
-    st.builds("desc[{}][{}.64+{}0x{:x}]".format, registers, registers, st.sampled_from(["", "-"]), st.integers(1, 4096)),
+    st.builds(
+        "desc[{}][{}.64+{}0x{:x}]".format, registers, registers, st.sampled_from(["", "-"]), st.integers(1, 4096)
+    ),
     st.builds("[{}+{}+0x{:x}]".format, registers, registers, st.integers(1, 4096)),
     st.builds("`(.L_x_{})".format, st.integers(0, 99)),
     st.builds("0x{:x}".format, st.integers(0, 1 << 32)),
@@ -87,8 +91,8 @@ def test_opcodes_and_numbers_of_registers_always_matter(text: str) -> None:
 
 def listing(*lines: tuple[str, int]) -> list[SassFunction]:
     """A function of instructions, each with its line of `/k.py`, 0 for none."""
-    made = [SassInstruction(0, text, (Frame("/k.py", line, 1),) if line else None, 0) for text, line in lines]
-    return [SassFunction("k", made)]
+    made = [SassInstruction(0, 0, text, (Frame("/k.py", line, 1),) if line else None) for text, line in lines]
+    return [SassFunction("k", 0, 0, made)]
 
 
 def changes(

@@ -40,7 +40,14 @@ def test_a_line_that_changed_is_new() -> None:
 
 def test_texts_of_lines_that_one_of_them_has() -> None:
     sources = Sources({A: "a\n  old"}, {B: "\tnew\na"})
-    assert [sources.text(line) for line in ((B, 1), (B, 2), (A, 2), (B, 0), (B, 9), (B, -1))] == ["new", "a", "old", "", "", ""]
+    assert [sources.text(line) for line in ((B, 1), (B, 2), (A, 2), (B, 0), (B, 9), (B, -1))] == [
+        "new",
+        "a",
+        "old",
+        "",
+        "",
+        "",
+    ]
 
 
 lines = st.lists(st.sampled_from(["x = 1", "y = 2", "", "    z()", "for i in r:", "end"]), max_size=12)
@@ -69,6 +76,7 @@ def test_unique_lines_are_followed_wherever_an_edit_moves_them(kept: list[str], 
 
 @given(lines, lines)
 def test_what_corresponds_is_the_same_text_in_the_same_order(before: list[str], after: list[str]) -> None:
+    before, after = before or [""], after or [""]
     sources = Sources({A: "\n".join(before)}, {B: "\n".join(after)})
     pairs = [(line, found[1]) for line in range(1, len(after) + 1) if (found := sources.in_first((B, line)))]
     assert all(before[old - 1] == after[new - 1] for new, old in pairs)
@@ -78,4 +86,6 @@ def test_what_corresponds_is_the_same_text_in_the_same_order(before: list[str], 
 @given(lines)
 def test_a_file_that_is_the_same_has_the_same_lines(text: list[str]) -> None:
     sources = Sources({A: "\n".join(text)}, {A: "\n".join(text)})
-    assert all(sources.in_later((A, line)) == (A, line) == sources.in_first((A, line)) for line in range(1, len(text) + 1))
+    assert all(
+        sources.in_later((A, line)) == (A, line) == sources.in_first((A, line)) for line in range(1, len(text) + 1)
+    )

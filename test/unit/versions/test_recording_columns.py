@@ -208,6 +208,13 @@ def test_what_compile_does_not_take_is_an_error(python: Interpreter, said: str, 
     assert caught.value.hints == hints
 
 
+def test_what_is_of_all_columns_is_not_said_to_be_of_one(python: Interpreter) -> None:
+    python.does("print('error: there is no file k.py', file=sys.stderr); sys.exit(2)")
+    with pytest.raises(UsageError) as caught:
+        python.record()
+    assert caught.value.message == "there is no file k.py"
+
+
 def test_an_interpreter_that_does_not_start(tmp_path: Path) -> None:
     python = Interpreter(tmp_path)
     with pytest.raises(UsageError, match="python cannot be started: No such file or directory"):
