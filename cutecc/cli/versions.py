@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import tempfile
 from collections.abc import Generator, Sequence
 from pathlib import Path
@@ -20,9 +21,10 @@ from cutecc.errors import UsageError
 if TYPE_CHECKING:
     from cutecc.versions.columns import Column
     from cutecc.versions.comparison import Comparison, Filled, How
-    from cutecc.versions.conditions import Checked
+    from cutecc.versions.conditions import Checked, Condition
     from cutecc.versions.recording import Asked
 
+_NO_NAME = re.compile(r"""^-|[\s,'"]""")
 _EPILOG = """\b
 Examples:
   cutecc versions kernel.py --across 4.7.1,4.8.1,4.8.1[cu13] --target sm_90a
@@ -73,11 +75,12 @@ def versions(context: click.Context, kernels: tuple[str, ...], **values: Any) ->
     from cutecc.versions.comparison import compare_columns, fill, read_comparison, with_baseline
     from cutecc.versions.conditions import checked, parse_conditions
 
-    environments = dict(_environment(text) for text in values["environments"])
+    environments = _environments(values["environments"])
     columns = parse_columns(values["across"] or [*environments], environments)
     conditions = parse_conditions(values["fail_on"]) if values["fail_on"] else []
     baseline = read_comparison(values["baseline"]) if values["baseline"] else None
     _check(columns, kernels, values)
+    _check_conditions(columns, conditions, values)
     with _folder(values["output"]) as folder, output_to_stderr(values["as_json"]), _how(values) as how:
         filled = fill(columns, _asked(kernels, values), folder, how)
         comparison = compare_columns(filled, how)
@@ -90,11 +93,18 @@ def versions(context: click.Context, kernels: tuple[str, ...], **values: Any) ->
         context.exit(EXIT_FAILED)
 
 
-def _environment(text: str) -> tuple[str, Path]:
-    name, equals, python = text.partition("=")
-    if not equals or not name or not python:
-        raise UsageError(f"--env {text}: no NAME=PYTHON", hints=["as in --env mine=~/venv/bin/python"])
-    return name, Path(python).expanduser().absolute()
+def _environments(texts: Sequence[str]) -> dict[str, Path]:
+    found: dict[str, Path] = {}
+    for text in texts:
+        name, equals, python = text.partition("=")
+        if not equals or not name or not python:
+            raise UsageError(f"--env {text}: no NAME=PYTHON", hints=["as in --env mine=~/venv/bin/python"])
+        if _NO_NAME.search(name):
+            raise UsageError(f"--env {text}: a name has no blanks, commas or quotes, and does not begin with -")
+        if name in found:
+            raise UsageError(f"--env names {name} twice")
+        found[name] = Path(python).expanduser().absolute()
+    return found
 
 
 def _check(columns: Sequence[Column], kernels: tuple[str, ...], values: dict[str, Any]) -> None:
@@ -107,6 +117,12 @@ def _check(columns: Sequence[Column], kernels: tuple[str, ...], values: dict[str
             f"--across {columns[0].name} is one column: there is nothing to compare it with",
             hints=["name a second, or a --baseline; --json alone writes one"],
         )
+    named = {each.environment for each in columns}
+    for text in values["environments"]:
+        if (name := text.partition("=")[0]) not in named:
+            raise UsageError(
+                f"--env {name}: no column of --across is called so", hints=[f"as in --across 4.8.1,{name}"]
+            )
     if values["packages"] and not any(each.wheel for each in columns):
         raise UsageError("--from is for environments that are made, and --across names no version")
     if values["no_run"]:
@@ -117,6 +133,20 @@ def _check(columns: Sequence[Column], kernels: tuple[str, ...], values: dict[str
                 )
     if values["watch"] and (values["args"] or values["entry"]):
         raise UsageError("--arg and --entry are for kernel files, and --watch for a program")
+
+
+def _check_conditions(columns: Sequence[Column], conditions: Sequence[Condition], values: dict[str, Any]) -> None:
+    """Conditions that could never hold are mistakes, for what they guard against would pass."""
+    if conditions and len(columns) < 2 and not values["baseline"]:
+        raise UsageError(
+            f"--across {columns[0].name} is one column: there is nothing to compare it with",
+            hints=["name a second, or a --baseline, beside --fail-on"],
+        )
+    for each in conditions:
+        if values["no_run"] and each.needs_runs:
+            raise UsageError(f"--fail-on {each.text}: {each.name} needs runs, beside --no-run")
+        if values["no_time"] and each.needs_times:
+            raise UsageError(f"--fail-on {each.text}: {each.name} needs times, beside --no-time")
 
 
 def _asked(kernels: tuple[str, ...], values: dict[str, Any]) -> Asked:

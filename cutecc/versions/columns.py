@@ -34,8 +34,10 @@ class Column:
     """As the user wrote it."""
     wheel: str | None = None
     """The version of nvidia-cutlass-dsl to make an environment with, and its flavour: `4.8.1[cu13]`."""
+    environment: str | None = None
+    """The name of an environment that exists."""
     python: Path | None = None
-    """The interpreter of an environment that exists."""
+    """Its interpreter."""
     revision: str | None = None
     """Of git, whose files are compiled in the place of those in the working tree."""
     options: tuple[str, ...] = field(default=())
@@ -87,6 +89,7 @@ def _column(name: str, environments: Mapping[str, Path]) -> Column:
     return Column(
         name,
         wheel=environment.removeprefix("v") if is_wheel and environment else None,
+        environment=environment if environment in environments else None,
         python=environments.get(environment) if environment else None,
         revision=revision.removeprefix(_REVISION) if revision and revision != _WORKING_TREE else None,
         options=tuple(options),

@@ -286,16 +286,16 @@ def read_comparison(file: Path) -> Comparison:
         ) from None
     if found.format != FORMAT:
         raise UsageError(f"{file} is of another version of cutecc: its format is {found.format}, not {FORMAT}")
+    if not found.columns or any(len(each.cells) != len(found.columns) for each in found.rows):
+        raise UsageError(f"{file} is no comparison: it has no columns, or a kernel has not one cell for each")
     return found
 
 
 def with_baseline(now: Comparison, earlier: Comparison) -> Comparison:
     """The comparison with an earlier one's column before all others: that of the first one's name, else its last.
 
-    What is not known of it any more, modules and code, is not compared. Raises `UsageError` where it has no kernels.
+    What is not known of it any more, modules and code, is not compared.
     """
-    if not earlier.columns:
-        raise UsageError("the baseline has no columns")
     names = [each.name for each in earlier.columns]
     position = names.index(now.columns[0].name) if now.columns[0].name in names else len(names) - 1
     known = {(each.kernel, each.target, Path(each.source or "").name): each.cells[position] for each in earlier.rows}

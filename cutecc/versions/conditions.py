@@ -42,6 +42,16 @@ class Condition:
     """Whether the limit is of the change against the first column, and not of the number itself."""
     is_percent: bool = False
 
+    @property
+    def needs_times(self) -> bool:
+        """Whether it is of the time on a GPU."""
+        return self.name == _TIME
+
+    @property
+    def needs_runs(self) -> bool:
+        """Whether it is of what comes of running kernels."""
+        return self.name in (_RESULTS, _TIME)
+
     def holds(self, before: float | None, now: float | None) -> bool:
         """Whether it is so of a number, which the first column has as `before`; never where one is not known."""
         if now is None or (self.is_change and before is None):
