@@ -10,11 +10,11 @@ import msgspec
 
 from cutecc.cli.console import Console, console_of_whole_lines
 from cutecc.cli.headings import wrapped
-from cutecc.cli.tables import plain_table, print_table
+from cutecc.cli.tables import folded, plain_table, print_table
 from cutecc.versions.changes import LineChange
 from cutecc.versions.comparison import Comparison, KernelRow
 from cutecc.versions.conditions import Breach, Checked
-from cutecc.versions.numbers import number_rows
+from cutecc.versions.numbers import NumberRow, number_rows
 from cutecc.versions.words import (
     LEGEND,
     MARKS,
@@ -36,6 +36,10 @@ _MOST_LINES = 5
 _MOST_INSTRUCTIONS = 6
 _MOST_PROBLEMS = 2
 """Of a column's results, that are shown without --verbose."""
+_LEAST_ROOM = 24
+"""Characters that a column of differences needs."""
+_GAP = 3
+"""Characters between two columns of a table."""
 _STYLES: Mapping[Verdict, str] = {"worse": "bold red", "better": "green", "other": "yellow"}
 
 
@@ -50,12 +54,10 @@ def show(comparison: Comparison, *, verbose: bool) -> None:
     names = headings(comparison)
     _show_columns(comparison, console)
     if len(comparison.rows) > 1:
-        print_table(_overview(comparison, names), console)
-        console.print()
+        _show_overview(comparison, names, console)
     for row in comparison.rows:
         if verbose or len(comparison.rows) == 1:
-            print_table(_numbers(row, names), console)
-            console.print()
+            _show_numbers(row, names, console)
         _show_changes(row, names, console, verbose=verbose, single=len(comparison.rows) == 1)
     if any(each.changes for each in comparison.rows):
         console.say(LEGEND, style="dim")
@@ -66,7 +68,8 @@ def show_breaches(broken: Sequence[Breach], *, asked: bool) -> None:
     console = console_of_whole_lines()
     for each in broken:
         where = f"{each.kernel}, " if each.kernel else ""
-        console.say(f"{MARKS['worse']} {each.condition}: {where}{each.column}: {each.text}", style="bold red")
+        text = each.text.partition("\n")[0]
+        console.say(f"{MARKS['worse']} {each.condition}: {where}{each.column}: {text}", style="bold red")
     if asked and not broken:
         console.say("no condition of --fail-on holds")
 
@@ -84,23 +87,42 @@ def _show_columns(comparison: Comparison, console: Console) -> None:
     print_table(table, console)
     for each in comparison.columns:
         if each.failure:
-            console.say(f"{MARKS['worse']} {each.name}: {each.failure}", style="bold red")
+            failure = each.failure.replace("\n", "\n  ")
+            console.say(f"{MARKS['worse']} {each.name}: {failure}", style="bold red")
     console.print()
 
 
-def _overview(comparison: Comparison, names: Sequence[str]) -> Table:
-    """A row for each kernel, a column for each column."""
+def _show_overview(comparison: Comparison, names: Sequence[str], console: Console) -> None:
+    """A row for each kernel, a column for each column; where these have no room, one below the other."""
+    from rich.table import Table
     from rich.text import Text
 
-    table = plain_table()
-    for heading in ("kernel", *names):
-        table.add_column(heading, overflow="fold")
+    if console.width // (len(names) + 1) >= _LEAST_ROOM:
+        table = plain_table()
+        for heading in ("kernel", *names):
+            table.add_column(heading, overflow="fold")
+        for row in comparison.rows:
+            table.add_row(Text(title(row)), *_cells(row))
+        print_table(table, console)
+        console.print()
+        return
+    widest = min(2 + max(map(len, names)), console.width // 3)
     for row in comparison.rows:
-        norm, *others = row.cells
-        cells = [Text(title(row)), Text(norm_text(norm), style="dim")]
-        cells += [_styled(cell_text(norm, each)) for each in others]
-        table.add_row(*cells)
-    return table
+        console.say(title(row), style="bold")
+        table = Table.grid(padding=(0, 2))
+        table.add_column(width=widest, overflow="fold")
+        table.add_column(overflow="fold")
+        for name, cell in zip(names, _cells(row), strict=True):
+            table.add_row(Text(f"  {folded(name, widest - 2)}".replace("\n", "\n  ")), cell)
+        print_table(table, console)
+        console.print()
+
+
+def _cells(row: KernelRow) -> list[Text]:
+    from rich.text import Text
+
+    norm, *others = row.cells
+    return [Text(norm_text(norm), style="dim"), *(_styled(cell_text(norm, each)) for each in others)]
 
 
 def _styled(text: str) -> Text:
@@ -113,18 +135,49 @@ def _styled(text: str) -> Text:
     return found
 
 
-def _numbers(row: KernelRow, names: Sequence[str]) -> Table:
-    """A row for each number, a column for each column."""
+def _show_numbers(row: KernelRow, names: Sequence[str], console: Console) -> None:
+    """A row for each number, a column for each column; where these have no room, several tables with the first in each."""
+    rows = list(number_rows(row))
+    widths = [max([len(name), *_lengths(rows, number)]) for number, name in enumerate(names)]
+    labels, label = max(len(each.name) for each in rows), title(row)
+    groups = [[*range(len(names))]]
+    if len(label) + sum(width + _GAP for width in widths) > console.width:
+        label = folded(label, max(labels, _LEAST_ROOM))
+        names = [folded(name, max([_LEAST_ROOM // 2, *_lengths(rows, number)])) for number, name in enumerate(names)]
+        widths = [max([*map(len, name.split("\n")), *_lengths(rows, number)]) for number, name in enumerate(names)]
+        room = console.width - max([labels, *map(len, label.split("\n"))])
+        groups = _groups(widths, room)
+    for group in groups:
+        print_table(_numbers(rows, label, [names[each] for each in group], group), console)
+        console.print()
+
+
+def _lengths(rows: Sequence[NumberRow], column: int) -> list[int]:
+    return [len(each.values[column].text) for each in rows if each.values]
+
+
+def _groups(widths: Sequence[int], room: int) -> list[list[int]]:
+    """The columns of each table: the first one, and as many others as there is room for."""
+    groups: list[list[int]] = []
+    for number in range(1, len(widths)):
+        if not groups or sum(widths[each] + _GAP for each in (*groups[-1], number)) > room:
+            groups.append([0])
+        groups[-1].append(number)
+    return groups or [[0]]
+
+
+def _numbers(rows: Sequence[NumberRow], label: str, names: Sequence[str], columns: Sequence[int]) -> Table:
     from rich.text import Text
 
     table = plain_table()
-    table.add_column(title(row), overflow="fold")
+    table.add_column(label, overflow="fold")
     for name in names:
         table.add_column(name, justify="right", no_wrap=True)
-    for each in number_rows(row):
+    for each in rows:
         if not each.values:
             table.add_section()
-        cells = [Text(value.text, style=_STYLES[value.verdict] if value.verdict else "") for value in each.values]
+        values = [each.values[number] for number in columns] if each.values else []
+        cells = [Text(value.text, style=_STYLES[value.verdict] if value.verdict else "") for value in values]
         table.add_row(Text(each.name, style="" if cells else "bold"), *cells)
     return table
 

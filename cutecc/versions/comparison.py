@@ -294,19 +294,30 @@ def read_comparison(file: Path) -> Comparison:
 def with_baseline(now: Comparison, earlier: Comparison) -> Comparison:
     """The comparison with an earlier one's column before all others: that of the first one's name, else its last.
 
-    What is not known of it any more, modules and code, is not compared.
+    What is not known of it any more, modules and code, is not compared. Of its kernels, those are missed whose files
+    are compared now.
     """
     names = [each.name for each in earlier.columns]
     position = names.index(now.columns[0].name) if now.columns[0].name in names else len(names) - 1
-    known = {(each.kernel, each.target, Path(each.source or "").name): each.cells[position] for each in earlier.rows}
+    known = {_identity(each): each for each in earlier.rows}
     rows: list[KernelRow] = []
     for row in now.rows:
-        before = known.get((row.kernel, row.target, Path(row.source or "").name))
+        found = known.pop(_identity(row), None)
+        before = found and found.cells[position]
         cells = [cell and _beside(cell, before) for cell in row.cells]
         notes = row.notes if before else [*row.notes, "the baseline does not have it"]
         rows.append(msgspec.structs.replace(row, cells=[before, *cells], notes=notes))
+    files = {_identity(row)[0] for row in now.rows}
+    for identity, row in known.items():
+        if identity[0] in files and (before := row.cells[position]):
+            rows.append(KernelRow(row.kernel, row.target, row.source, [before, *[None] * len(now.columns)]))
     facts = msgspec.structs.replace(earlier.columns[position], name=f"baseline ({names[position]})")
     return msgspec.structs.replace(now, columns=[facts, *now.columns], rows=rows)
+
+
+def _identity(row: KernelRow) -> tuple[str, str, str]:
+    """What a kernel is known by in another run, which may name its file otherwise."""
+    return Path(row.source or "").name, row.kernel, row.target
 
 
 def _beside(cell: Cell, before: Cell | None) -> Cell:

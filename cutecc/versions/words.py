@@ -68,9 +68,10 @@ def norm_text(cell: Cell | None) -> str:
     if cell.failure:
         return f"{MARKS['worse']} does not compile"
     texts: list[str] = []
-    for measures in cell.functions.values():
+    for function, measures in cell.functions.items():
+        where = f"{function}: " if len(cell.functions) > 1 else ""
         values = ((name, METRICS[name].of(measures), METRICS[name].unit) for name in _SHOWN)
-        texts.append(", ".join(f"{number_text(value, unit)} {name}" for name, value, unit in values))
+        texts.append(where + ", ".join(f"{number_text(value, unit)} {name}" for name, value, unit in values))
     time = [f"{cell.microseconds:.1f} µs"] if cell.microseconds else []
     return "; ".join([*texts, *time]) or "compiles"
 
@@ -78,7 +79,7 @@ def norm_text(cell: Cell | None) -> str:
 def cell_text(before: Cell | None, now: Cell | None) -> str:
     """What another column has beside the first, in a few words."""
     if now is None:
-        return "not there"
+        return "not there" if before is None else f"{MARKS['worse']} not there"
     if now.failure:
         return f"{MARKS['worse']} does not compile"
     if before is None or before.failure:

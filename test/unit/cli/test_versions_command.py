@@ -213,7 +213,8 @@ def test_kernels_that_do_not_compile_are_status_1(versions: Command, place: Path
 
 def test_what_a_program_compiles(versions: Command, place: Path) -> None:
     (place / "program.py").write_text(
-        "import cutlass, k\nfrom cutlass import cute\nfrom cutlass.cute.runtime import make_fake_compact_tensor as fake\n"
+        "import cutlass, k\nfrom cutlass import cute\n"
+        "from cutlass.cute.runtime import make_fake_compact_tensor as fake\n"
         "x = fake(cutlass.Float16, (16, 256), stride_order=(1, 0), assumed_align=16)\n"
         "cute.compile(k.vector_copy, x, x)\n"
     )
