@@ -32,7 +32,7 @@ def with_stages(record: Compilation, path: Path) -> Compilation:
 
     Raises `RecordError` where there are none and that cannot be done, with what to run instead.
     """
-    if any(each.kind == "stages" for each in record.artifacts):
+    if record.has_stages:
         return record
     try:
         stages_of(record)

@@ -315,6 +315,11 @@ class Compilation:
             raise RecordError(f"the record of {self.name} for {self.target} lacks its file {file}") from None
 
     @property
+    def has_stages(self) -> bool:
+        """Whether it keeps the modules between its passes."""
+        return any(artifact.kind == "stages" for artifact in self.artifacts)
+
+    @property
     def own_file(self) -> str | None:
         """What `-`, a module's own text, stands for in places; `None` where there is none: Python was traced."""
         return None if self.source is None or self.source == "-" or self.source.endswith(".py") else self.source

@@ -94,7 +94,7 @@ class _Collector:
             yield Chunk.of("reproducer", {"file": file, "text": text, "command": command})
 
     def _stage_chunks(self) -> Iterator[Chunk]:
-        if any(artifact.kind == "stages" for artifact in self._compilation.artifacts):
+        if self._compilation.has_stages:
             self._stages = stages_of(self._compilation)
             yield from stage_chunks(self._stages.blocks)
 

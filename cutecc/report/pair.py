@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Literal, TypeVar
 
@@ -259,7 +259,7 @@ def _side(compilation: Compilation, name: str) -> Side:
 
 
 def _stages(compilation: Compilation, name: str, notes: list[str]) -> Stages | None:
-    if not any(artifact.kind == "stages" for artifact in compilation.artifacts):
+    if not compilation.has_stages:
         notes.append(f"{name} has no modules to compare: compile with --dump-after=all or --report")
         return None
     return stages_of(compilation)
@@ -372,21 +372,29 @@ def _data(compilation: Compilation, kind: ArtifactKind) -> list[bytes]:
     return [compilation.content(artifact.file) for artifact in compilation.artifacts if artifact.kind == kind]
 
 
-def compare_ptx(a: Compilation, b: Compilation) -> Code | None:
-    """The PTX of both; `None` where one has none. Raises `RecordError` for a file that is not there."""
+def compare_ptx(a: Compilation, b: Compilation, *, names: bool = True) -> Code | None:
+    """The PTX of both; `None` where one has none. Without `names`, what kernels are called does not count.
+
+    Raises `RecordError` for a file that is not there.
+    """
     ours, theirs = _data(a, "ptx"), _data(b, "ptx")
     if not ours or not theirs:
         return None
-    before, after = list(_code_lines(ours)), list(_code_lines(theirs))
+    before, after = (
+        list(_code_lines(texts, [] if names else [each.kernel for each in record.resources]))
+        for texts, record in ((ours, a), (theirs, b))
+    )
     differing = (0, 0) if before == after else count(compare(before, after))
     return Code(ours == theirs, Lines(*differing), len(before), len(after))
 
 
-def _code_lines(texts: Iterable[bytes]) -> Iterator[str]:
+def _code_lines(texts: Iterable[bytes], kernels: Sequence[str]) -> Iterator[str]:
     """PTX without line information and comments. Registers have no numbers, and no sigil that means another thing in
-    the text of a module."""
+    the text of a module; `kernels` have numbers for names."""
     for text in texts:
         code = text.decode(errors="replace").partition("\n\t.section")[0]
+        for number, name in enumerate(kernels):
+            code = code.replace(name, f"kernel{number}")
         for line in code.split("\n"):
             if not _NO_CODE.match(line):
                 yield _REGISTER.sub(r"\1", _COMMENT.sub("", line)).replace("%", "")

@@ -65,7 +65,7 @@ def _pieces(pair: Pair, chunks: dict[str, Iterator[Chunk]]) -> Iterator[bytes]:
 
 def _chunks(compilation: Compilation, listings: list[Listing]) -> Iterator[Chunk]:
     """The modules and the code of one of the records."""
-    if any(artifact.kind == "stages" for artifact in compilation.artifacts):
+    if compilation.has_stages:
         stages = stage_chunks(stages_of(compilation).blocks)
         # Where lines come from is not shown: this page is about what differs.
         yield from (chunk for chunk in stages if chunk.name.startswith("stage:"))

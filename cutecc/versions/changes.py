@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
 import msgspec
 
 from cutecc.record import Compilation
+from cutecc.report.frames import Line
 from cutecc.report.pair import compare_ptx
-from cutecc.versions.machine_code import code_changes
+from cutecc.versions.machine_code import Differing, code_changes
 from cutecc.versions.modules import PassPlace, Walk
 from cutecc.versions.sources import Sources
 
@@ -56,14 +60,28 @@ class Change(msgspec.Struct, frozen=True):
 def change(a: Compilation, b: Compilation, names: tuple[str, str]) -> Change:
     """How `b` differs from `a`, both with stages and line information. Raises `RecordError`."""
     walk = Walk(a, b, names)
-    code = compare_ptx(a, b)
+    code = compare_ptx(a, b, names=False)
     sources = Sources(walk.a.sources, walk.b.sources)
     different = code_changes(a, b, sources)
     found = different or []
     first, since = walk.partings()
     passes = walk.line_passes(sources) if since else {}
     if since:
-        since = walk.parting_of(passes, [line for line, _, _ in found]) or since
+        # Those of a function and its launch hold what the compiler makes of arguments.
+        inside = {line: selector for line, selector in passes.items() if sources.is_statement(line)}
+        line = _heaviest(found, inside or passes)
+        since = (walk.parting_at(passes, line) if line else None) or since
     lines = [LineChange(*line, sources.text(line), removed, added, passes.get(line)) for line, removed, added in found]
     same_code = None if different is None else not different
     return Change(names[1], first, since, lines, None if code is None else not code.lines, same_code)
+
+
+def _heaviest(found: Sequence[Differing], passes: Mapping[Line, str]) -> Line | None:
+    """A line that parts with the pass that most instructions that differ come from, or, without any, most lines."""
+    weights = Counter[str]()
+    for line, removed, added in found:
+        if line in passes:
+            weights[passes[line]] += sum(removed.values()) + sum(added.values())
+    weights = weights or Counter(passes.values())
+    lines = [line for line, _, _ in found if line in passes] or sorted(passes)
+    return next((line for line in lines if passes[line] == weights.most_common(1)[0][0]), None)

@@ -61,7 +61,7 @@ def check_out(revision: str, kernels: Sequence[str], folder: Path) -> Tree:
         function = split_path(kernel)[1]
         named.append(os.path.relpath(inside, start) + (f":{function}" if function else ""))
     start.mkdir(parents=True, exist_ok=True)
-    imports = tuple(found for each in _SOURCE_FOLDERS if (found := (folder / each).resolve()).is_dir())
+    imports = tuple(place for each in _SOURCE_FOLDERS if (place := (folder / each).resolve()).is_dir())
     return Tree(tuple(named), start, imports, commit)
 
 

@@ -182,6 +182,7 @@ def _row(key: str, filled: Sequence[Filled], names: Sequence[str], how: How) -> 
     known = next(each for each in records if each)
     notes: list[str] = []
     cells = [None if each is None else _cell(each, notes) for each in records]
+    cells = [cells[0], *(each and _named_as(cells[0], each) for each in cells[1:])]
     changes = _changes(records, names, notes)
     if how.trial:
         cells = _run(records, cells, names, how.trial, notes)
@@ -200,12 +201,22 @@ def _cell(compilation: Compilation, notes: list[str]) -> Cell:
     return Cell(functions, compile_seconds=sum(compilation.seconds.values()))
 
 
+def _named_as(norm: Cell | None, cell: Cell) -> Cell:
+    """The cell, its device functions called as the first column has them where only their names differ, in order."""
+    if norm is None or len(norm.functions) != len(cell.functions):
+        return cell
+    left = [name for name in norm.functions if name not in cell.functions]
+    functions = {name if name in norm.functions else left.pop(0): each for name, each in cell.functions.items()}
+    return msgspec.structs.replace(cell, functions=functions)
+
+
 def _changes(records: Sequence[Compilation | None], names: Sequence[str], notes: list[str]) -> list[Change]:
     norm, found = records[0], list[Change]()
-    if norm is None or norm.status != "ok":
-        return []
     for each, name in zip(records[1:], names[1:], strict=True):
-        if each is None or each.status != "ok":
+        if norm is None or each is None:
+            continue
+        # Until a pass failed there are modules.
+        if any(one.status != "ok" and not one.has_stages for one in (norm, each)):
             continue
         try:
             differing = change(norm, each, (names[0], name))

@@ -28,9 +28,11 @@ def plain_instruction(text: str) -> str:
     return _NUMBERED.sub(plain, text)
 
 
-def code_changes(
-    a: Compilation, b: Compilation, sources: Sources
-) -> list[tuple[Line, dict[str, int], dict[str, int]]] | None:
+Differing = tuple[Line, dict[str, int], dict[str, int]]
+"""A line, the instructions that it has no more, and those that are new, with how many there are."""
+
+
+def code_changes(a: Compilation, b: Compilation, sources: Sources) -> list[Differing] | None:
     """Lines whose plain instructions differ: those of the first that are gone, and those that are new.
 
     Lines are the later record's, `("", 0)` of instructions without one. Their order does not count. `None` where one of
@@ -42,7 +44,7 @@ def code_changes(
     before: dict[Line, Counter[str]] = {}
     for line, counts in ours.items():
         before.setdefault(sources.in_later(line), Counter()).update(counts)
-    found: list[tuple[Line, dict[str, int], dict[str, int]]] = []
+    found: list[Differing] = []
     for line in before.keys() | after.keys():
         old, new = before.get(line, Counter[str]()), after.get(line, Counter[str]())
         if old != new:

@@ -19,6 +19,7 @@ from cutecc.report.pair import PassRun, aligned
 from cutecc.report.stage_text import functions
 from cutecc.support.locations import Place
 from cutecc.versions.sources import Sources
+from cutecc.versions.tidy import tidied
 
 
 class PassPlace(msgspec.Struct, frozen=True):
@@ -44,6 +45,17 @@ class _Step:
     only_in: str | None
     a: int
     b: int
+
+
+@dataclass(frozen=True)
+class _Text:
+    """A module, or what is left of it."""
+
+    lines: list[str]
+    places: list[int]
+    """For each line, as stages have them."""
+    functions: list[str | None]
+    """For each line the user's name of the function that it is in."""
 
 
 class Walk:
@@ -104,47 +116,36 @@ class Walk:
                     found.setdefault(line, step.selector)
         return found
 
-    def parting_of(self, passes: Mapping[Line, str], preferred: Sequence[Line]) -> PassPlace | None:
-        """The earliest of the `passes` that lines part with for good, of the `preferred` lines if any of them do.
+    def parting_at(self, passes: Mapping[Line, str], line: Line) -> PassPlace:
+        """Where a line parts for good, by `passes`. What is different only for a while is left out."""
+        step = next(each for each in self._steps if each.selector == passes[line])
+        place = self._difference(self.a.kernels(step.a), self.b.kernels(step.b), step, line)
+        return place or PassPlace(step.selector, step.only_in, location=f"{line[0]}:{line[1]}")
 
-        What is different only for a while is left out. `None` where no line parts: order or operands differ alone.
-        """
-        chosen = [line for line in preferred if line in passes] or sorted(passes)
-        for step in self._steps:
-            for line in chosen:
-                if passes[line] == step.selector:
-                    place = self._difference(self.a.kernels(step.a), self.b.kernels(step.b), step, line)
-                    return place or PassPlace(step.selector, step.only_in, location=f"{line[0]}:{line[1]}")
-        return None
-
-    def _difference(self, a: Stage, b: Stage, step: _Step, at: Line | None = None) -> PassPlace | None:
+    def _difference(self, a: _Text, b: _Text, step: _Step, at: Line | None = None) -> PassPlace | None:
         """The first operation that differs, of the line `at` if that is given; `None` where there is none."""
-        for line, place, function in _differing(a, b, self.b.places):
+        for line, position in _differing(a.lines, b.lines):
+            # Of what is only gone, the line that now stands there says where.
+            number = next((each for each in b.places[position:] if each >= 0), None)
+            place = None if number is None else self.b.places[number]
             where = place and (place[-1].file, place[-1].line)
             if at is None or where == at:
                 location = f"{where[0]}:{where[1]}" if where else None
-                name = function and short_kernel_name(function)
-                return PassPlace(step.selector, step.only_in, name, _operation(line), location)
+                return PassPlace(step.selector, step.only_in, b.functions[position], _operation(line), location)
         return None
 
 
-def _differing(a: Stage, b: Stage, places: Sequence[Place]) -> Iterator[tuple[str, Place | None, str | None]]:
-    """The lines of modules that differ, each with its place and its function."""
-    before, after = a.text.split("\n")[:-1], b.text.split("\n")[:-1]
+def _differing(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[str, int]]:
+    """The lines that differ, of the later text where it has one there, and where that is."""
     if before == after or not after:
         return
-    known = functions(after)
     for edit in compare(before, after):
         if edit.tag == "equal":
             continue
         for number in range(edit.after, max(edit.after_end, edit.after + 1)):
             line = before[edit.before] if edit.tag == "delete" else after[number]
-            if line[:1] in ("!", "#"):
-                continue
-            # Of what is only gone, the line that now stands there says where.
-            position = min(number, len(after) - 1)
-            place = next((places[each] for each in b.places[position:] if each >= 0), None)
-            yield line, place, next((each.name for each in known if each.first <= position <= each.last), None)
+            if line[:1] not in ("!", "#"):
+                yield line, min(number, len(after) - 1)
 
 
 _OPERATION = re.compile(r'(?:%[^=]* = )?"?(?P<name>[a-z_]\w*(?:\.\w+)+|\w+)"?')
@@ -174,7 +175,7 @@ class _Side:
         self._stages = stages_of(compilation)
         self._kernels = {short_kernel_name(each.kernel) for each in compilation.resources}
         self._frames = Frames(self._stages.user_lines)
-        self._stage: Stage | None = None
+        self._last: tuple[int, _Text] | None = None
         self._users: list[frozenset[Line]] | None = None
 
     @property
@@ -193,23 +194,32 @@ class _Side:
             return before
         return max((each for each in self._stages.indices if each <= run.index), default=None)
 
-    def stage(self, index: int) -> Stage:
+    def stage(self, index: int) -> _Text:
         """A stage, its text spelled plainly."""
-        if self._stage is None or self._stage.index != index:
+        if self._last is None or self._last[0] != index:
             stage = self._stages.after(index)
-            self._stage = Stage(index, _plain(stage.text), stage.places)
-        return self._stage
+            lines = _plain(stage.text).split("\n")[:-1]
+            names: list[str | None] = [None] * len(lines)
+            for each in functions(lines):
+                names[each.first : each.last + 1] = [short_kernel_name(each.name)] * (each.last + 1 - each.first)
+            self._last = index, _Text(lines, stage.places, names)
+        return self._last[1]
 
-    def kernels(self, index: int) -> Stage:
-        """The same stage, of which only what is inside of the kernels is left, and what aliases mean."""
+    def kernels(self, index: int) -> _Text:
+        """The same stage, of which only what is inside of the kernels is left, tidied, and what aliases mean."""
         stage = self.stage(index)
-        lines = stage.text.split("\n")
-        kept = [number for number, line in enumerate(lines) if line[:1] in ("!", "#")]
-        for each in functions(lines):
-            if each.name in self._kernels:
-                kept += range(each.first, each.last + 1)
-        text = "".join(f"{lines[number]}\n" for number in kept)
-        return Stage(index, text, [stage.places[number] for number in kept])
+        kept = [(number, line) for number, line in enumerate(stage.lines) if line[:1] in ("!", "#")]
+        for each in functions(stage.lines):
+            # What did not come to machine code tells no names; GPU modules are inside of the module.
+            if each.name in self._kernels or (not self._kernels and stage.lines[each.first].startswith("    ")):
+                first = each.first + 1
+                kept += [(first + number, line) for number, line in tidied(stage.lines[first : each.last + 1])]
+        numbers = [number for number, _ in kept]
+        return _Text(
+            [line for _, line in kept],
+            [stage.places[number] for number in numbers],
+            [stage.functions[number] for number in numbers],
+        )
 
     def digests(self, index: int, aliases: dict[str, str]) -> dict[Line, Digest]:
         """What each of the user's lines has for operations in the kernels."""
@@ -217,4 +227,6 @@ class _Side:
             self._users = [
                 frozenset(line for line in self._frames.lines(each) if line[0] in self.sources) for each in self.places
             ]
-        return digests(self.kernels(index), self._users, aliases)
+        kernels = self.kernels(index)
+        text = "".join(f"{line}\n" for line in kernels.lines)
+        return digests(Stage(index, text, kernels.places), self._users, aliases)

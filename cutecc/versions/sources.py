@@ -7,6 +7,7 @@ from difflib import SequenceMatcher
 from pathlib import PurePath
 
 from cutecc.report.frames import Line
+from cutecc.report.mapping import statement_lines
 
 
 class Sources:
@@ -14,6 +15,7 @@ class Sources:
 
     def __init__(self, first: Mapping[str, str], later: Mapping[str, str]) -> None:
         self._first, self._later = first, later
+        self._statements: dict[str, frozenset[int]] = {}
         self._back: dict[Line, Line] = {}
         """By line of the later record."""
         for name, text in later.items():
@@ -29,6 +31,13 @@ class Sources:
     def in_first(self, line: Line) -> Line | None:
         """What a line of the later record was in the first one; `None` where it is new."""
         return self._back.get(line)
+
+    def is_statement(self, line: Line) -> bool:
+        """Whether a line of the later record is a statement of a kernel or a function that it may call."""
+        file, number = line
+        if file not in self._statements:
+            self._statements[file] = statement_lines(self._later.get(file, ""))
+        return number in self._statements[file]
 
     def text(self, line: Line) -> str:
         """The text of a line of the later record, or of one that only the first has."""

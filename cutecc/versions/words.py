@@ -106,7 +106,7 @@ def change_lines(change: Change) -> Iterator[str]:
     """Where a column parts from the first."""
     if change.first:
         yield f"modules first differ after {pass_text(change.first)}: {place_text(change.first)}"
-    if change.since and change.lines:
+    if change.since and (change.lines or change.same_code is None):
         yield f"kernels differ for good from {pass_text(change.since)} on: {place_text(change.since)}"
     elif change.first and not change.since:
         yield "kernels are the same again when code is generated"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
 import pytest
 from hypothesis import given
@@ -97,7 +96,7 @@ def listing(*lines: tuple[str, int]) -> list[SassFunction]:
 
 def changes(
     monkeypatch: pytest.MonkeyPatch, before: list[SassFunction], after: list[SassFunction], *texts: str
-) -> list[tuple[tuple[str, int], Mapping[str, int], Mapping[str, int]]]:
+) -> list[machine_code.Differing] | None:
     a, b = (Compilation(name, "sm_80", "", Versions("0", "3", "4", "own")) for name in "ab")
     monkeypatch.setattr(machine_code, "functions_of", lambda record: before if record is a else after)  # pyright: ignore[reportUnknownLambdaType]
     sources = Sources(*({"/k.py": text} for text in texts or ("a\nb\nc\n", "a\nb\nc\n")))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cutecc.errors import RecordError
-from cutecc.record import Artifact, Compilation, KernelResources, Step, Versions
+from cutecc.record import Artifact, ArtifactKind, Compilation, KernelResources, Step, Versions
 from cutecc.record.stages import StageWriter, UserLines, create
 from cutecc.support.locations import Frame
 from cutecc.versions.changes import change
@@ -54,11 +54,12 @@ def record(
         split = [line.partition(" @@") for line in text.split("\n")[:-1]]
         places = [(Frame(file, int(line), 1),) if line else None for _, _, line in split]
         writer.add_stage(number, "".join(f"{each}\n" for each, _, _ in split), places)
-    for kind, name, text in (
+    files: list[tuple[ArtifactKind, str, str | bytes]] = [
         ("stages", "k.stages", path.read_bytes()),
         ("ptx", "k.ptx", ptx),
         ("sass", "k.sass", sass),
-    ):
+    ]
+    for kind, name, text in files:
         if text:
             made.artifacts.append(Artifact(kind, name))
             made.files[name] = text if isinstance(text, bytes) else text.encode()
@@ -94,7 +95,12 @@ def test_names_numbers_and_attributes_of_functions_are_no_difference(tmp_path: P
     other = other.replace("module {", "module attributes {v = 48 : i32} {").replace(
         "_3() {", "_3() attributes {cute.x} {"
     )
-    b = record(tmp_path, "one", {0: other}, resources=[KernelResources("kernel_cutlass_k_Tensor_3", *[0] * 8, None)])
+    b = record(
+        tmp_path,
+        "one",
+        {0: other},
+        resources=[KernelResources("kernel_cutlass_k_Tensor_3", 24, 0, 0, 0, 0, 0, 0, 1, None)],
+    )
     assert partings(a, b) == (None, None)
 
 
@@ -203,10 +209,8 @@ def test_each_line_has_the_pass_from_which_on_it_differs_for_good(tmp_path: Path
     assert passes_of_lines(a, b) == {1: "p1", 2: "p2"}
     walk = Walk(a, b, _NAMES)
     found = walk.line_passes(Sources(walk.a.sources, walk.b.sources))
-    assert walk.parting_of(found, []) == place("p1", 1, "x")
-    assert walk.parting_of(found, [("/k.py", 2), ("/k.py", 3)]) == place("p2", 2, "z")
-    assert walk.parting_of(found, [("/k.py", 3)]) == place("p1", 1, "x")
-    assert walk.parting_of({}, [("/k.py", 3)]) is None
+    assert walk.parting_at(found, ("/k.py", 1)) == place("p1", 1, "x")
+    assert walk.parting_at(found, ("/k.py", 2)) == place("p2", 2, "z")
 
 
 def test_lines_that_an_edit_moved_are_the_same(tmp_path: Path) -> None:
