@@ -20,6 +20,7 @@ from cutecc.frontend.header import read_header  # noqa: E402
 from cutecc.frontend.traced import TraceRequest  # noqa: E402
 from cutecc.ir.modules import fresh_context, parse  # noqa: E402
 from cutecc.ir.walking import walk  # noqa: E402
+from cutecc.record import Compilation  # noqa: E402
 
 
 def stock_ptx() -> str:
@@ -30,6 +31,12 @@ def stock_ptx() -> str:
     cute.compile(callee.value, *arguments.args, options=options, **arguments.kwargs)
     (file,) = Path(FOLDER).glob("*.ptx")
     return file.read_text().rstrip("\0")
+
+
+def ptx(record: Compilation) -> str:
+    text = record.artifact("ptx")
+    assert text is not None
+    return text.decode()
 
 
 def dialects(module: bytes) -> list[str]:
@@ -52,7 +59,7 @@ print(
         {
             "dialects": dialects(traced.bytecode),
             "stock": stock_ptx(),
-            **{pipeline: record.artifact("ptx").decode() for pipeline, record in records.items()},
+            **{pipeline: ptx(record) for pipeline, record in records.items()},
             "passes": {pipeline: [step.name for step in record.steps] for pipeline, record in records.items()},
             "variables": records["nvidia"].versions.dsl_variables,
         }
