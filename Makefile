@@ -15,19 +15,20 @@ SECONDS ?= 600
 # What `make test-torch` installs: make test-torch TORCH=torch==2.13.0
 TORCH ?= torch
 
-# The other build of the wheel's passes and code generation. It would be taken instead of the first: it has its own folder.
-CU13 := .venv-cu13
-CU13_TESTS := test/unit/ir/test_bindings.py test/unit/driver/test_llvm_backend.py test/unit/emulator/test_kernels.py
-# Of the kernels, those that have between them the instructions of all, and every architecture's matrix products. What
-# attention_sm90 and gemm_cooperative alone have (bar.arrive, max.NaN, mbarrier.arrive of a cluster) is left to test-rest.
-CU13_KERNELS := bit_tricks cluster_reduce device_print experimental_pipeline fp8_convert gemm_sm80 grouped_gemm histogram \
-  inline_ptx math_functions mma_fp8_sm120 mma_int8 mma_tf32 programmatic_launch tcgen05_gemm tma_multicast tma_reduce \
-  warp_ops wgmma_registers
+# Other wheels are tested in environments of their own: .venv-4.7.1-cu13 has nvidia-cutlass-dsl[cu13]==4.7.1, and
+# .venv-cu13 the newest for CUDA 13. Of these, `make test-versions` runs all kernels, and continuous integration a few.
+VERSIONS := 4.6.0 4.6.3 4.7.1 4.7.1-cu13 4.8.0-cu13 4.8.1-cu13
+FEW_VERSIONS := cu13 4.7.1-cu13 4.6.3
+wheel = nvidia-cutlass-dsl$(if $(findstring cu13,$1),[cu13])$(addprefix ==,$(filter-out cu13,$(firstword $(subst -, ,$1))))
+VERSION_TESTS := test/unit/ir/test_releases.py test/unit/driver/test_own_assembler.py
+# What the releases differ in: atoms and conversions, the experimental API, tensor memory, clusters.
+FEW_KERNELS := bit_tricks cluster_reduce device_print experimental_pipeline fp8_convert gemm_sm80 inline_ptx mma_fp8_sm120 \
+  tcgen05_gemm tma_multicast wgmma_registers
 
 # Where `make docs` adds a version of the site.
 SITE ?= build/site
 
-.PHONY: help dev demo test test-torch test-cu13 unit lit gpu gpu-sanitize gpu-emulator web test-web lint format bench \
+.PHONY: help dev demo test test-torch unit lit gpu gpu-sanitize gpu-emulator web test-web lint format bench \
   bench-operations bench-lowering docs clean
 
 help:
@@ -35,12 +36,13 @@ help:
 	@echo "make dev     set up .venv for contributors, and run nothing"
 	@echo "make test    lint, types, quick tests of every package; K=lowering: all tests of a part, no lint"
 	@echo "make test-rest  the tests that make test leaves out because they are slow, and the planted bugs"
-	@echo "make test-all  everything: test, test-rest, test-torch, test-cu13, test-web"
+	@echo "make test-all  everything: test, test-rest, test-torch, test-versions, test-web"
 	@echo "make attacks  ATTACKS=5 times as many attacks on what reads files of others"
 	@echo "make fuzz    SECONDS=600 of attacks with inputs made at random"
 	@echo "make nightly  test-all, attacks and fuzz"
 	@echo "make test-torch  the tests of torch tensors and of nvidia-cutlass-operators, with torch in .venv"
-	@echo "make test-cu13  kernels of all instructions with the wheel for CUDA 13, in an environment of its own, $(CU13)"
+	@echo "make test-versions  all kernels with other wheels, in environments of their own: $(VERSIONS)"
+	@echo "make test-few-versions  some kernels with fewer: $(FEW_VERSIONS); V=4.7.1: with these"
 	@echo "make gpu     tests that need a CUDA GPU; with torch in .venv also those of tensors"
 	@echo "make gpu-sanitize  the kernels under compute-sanitizer, on such a machine"
 	@echo "make gpu-emulator  the kernels on such a machine and on the emulator, bit for bit"
@@ -51,7 +53,7 @@ help:
 	@echo "make bench-operations  GEMMs beside torch's; needs a GPU and torch"
 	@echo "make bench-lowering  kernels of the open lowering beside the wheel's; needs a GPU and torch"
 	@echo "make wheels  the two distributions, cutecc-runtime and cutecc, into dist/"
-	@echo "make clean   remove .venv, $(CU13) and cutecc-out"
+	@echo "make clean   remove .venv, those of other wheels, and cutecc-out"
 
 $(BIN)/.base: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "cutecc needs Python 3.11 or newer; try make PYTHON=python3.12")'
@@ -88,7 +90,7 @@ test-all:
 	$(MAKE) test
 	$(MAKE) test-rest
 	$(MAKE) test-torch
-	$(MAKE) test-cu13
+	$(MAKE) test-versions
 	$(MAKE) test-web
 
 # What has every day's tests attack cutecc more often: make attacks ATTACKS=100
@@ -139,15 +141,25 @@ unit: $(BIN)/.dev bytecode
 test-torch: $(BIN)/.torch bytecode
 	$(PYTEST) -m torch
 
-$(CU13)/.dev: pyproject.toml
-	$(PYTHON) -m venv $(CU13)
-	$(CU13)/bin/python -m pip install --quiet --upgrade pip
-	$(CU13)/bin/python -m pip install --quiet --editable '.[test]' 'nvidia-cutlass-dsl[cu13]'
+.venv-%/.dev: pyproject.toml
+	$(PYTHON) -m venv .venv-$*
+	.venv-$*/bin/python -m pip install --quiet --upgrade pip
+	.venv-$*/bin/python -m pip install --quiet --editable '.[test-versions]' '$(call wheel,$*)'
 	touch $@
 
-test-cu13: $(CU13)/.dev bytecode
-	$(CU13)/bin/python -m pytest -n $(JOBS) --dist worksteal $(CU13_TESTS) \
-	  -k 'not (test_every_kernel_compiles or agrees) $(CU13_KERNELS:%=or %)'
+VERSION_TARGETS := $(addprefix version-,$(sort $(VERSIONS) $(FEW_VERSIONS)))
+.PHONY: test-versions test-few-versions $(VERSION_TARGETS)
+test-versions: $(VERSIONS:%=version-%)
+
+# One after the other: each takes all cores.
+test-few-versions: V ?= $(FEW_VERSIONS)
+test-few-versions:
+	for version in $(V); do $(MAKE) version-$$version KERNELS='$(FEW_KERNELS)' || exit; done
+
+# Of an environment: whether releases.py is right, then KERNELS, or all of them.
+$(VERSION_TARGETS): version-%: .venv-%/.dev bytecode
+	.venv-$*/bin/python -m pytest -n 0 $(VERSION_TESTS)
+	.venv-$*/bin/python -W ignore tools/version_kernels.py $(KERNELS)
 
 lit: $(BIN)/.dev bytecode
 	$(LIT) test/lit
@@ -223,4 +235,4 @@ bench-lowering: $(BIN)/.dev
 	$(BIN)/python tools/bench_transform.py --json build/bench-transform.json $(ARGS)
 
 clean:
-	rm -rf $(VENV) $(CU13) cutecc-out
+	rm -rf $(VENV) .venv-* cutecc-out

@@ -1,0 +1,121 @@
+"""Kernels of the repository with the wheel of this environment: what `make test-versions` runs in each of its own.
+
+python tools/version_kernels.py                     # all kernels
+python tools/version_kernels.py gemm_sm80 warp_ops  # these
+python tools/version_kernels.py --write             # with the newest wheel: has the file of results say what it gives
+
+A kernel is compiled through `nvidia`, which has to give the bytes of the wheel's single run, and through `open`, and
+run on the emulator both ways, which has to give the bits that test/versions/bits.json has.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import cutecc
+from cutecc.compilation.request import CompileOptions
+from cutecc.emulator.names import models
+from cutecc.errors import Error
+from cutecc.frontend.header import Header, read_header
+from cutecc.frontend.trace import trace_file
+from cutecc.frontend.traced import TracedModule, TraceRequest
+from cutecc.harness.arguments import Arguments, make_arguments
+from cutecc.harness.on_device import DeviceArguments, HostMemory
+from cutecc.ir.version import installed_version
+from cutecc.workbench.parity import ParityTask, compare
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "test" / "gpu"))
+from kernels import FILES, points  # noqa: E402
+
+BITS = ROOT / "test" / "versions" / "bits.json"
+MOST_BYTES = 200_000
+"""Of a run's tensors, where there are sizes so small."""
+NOT_RUN = ("large_unrolled",)
+"""What takes as long on the emulator as ten others."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("kernels", nargs="*", help="file names without .py")
+    parser.add_argument("--write", action="store_true", help="write the results")
+    arguments = parser.parse_args()
+    known: dict[str, str] = json.loads(BITS.read_text()) if BITS.exists() else {}
+    files = {file.stem: file for file in FILES}
+    failed = False
+    for name in arguments.kernels or [name for name in files if name != "bring_your_own_kernel"]:
+        begun = time.perf_counter()
+        try:
+            problems, found = _checked(files[name], {} if arguments.write else known)
+        except Error as failure:
+            problems, found = [str(failure)], {}
+        known |= found if arguments.write else {}
+        failed |= bool(problems)
+        print(f"{name:24} {time.perf_counter() - begun:6.1f} s  {'; '.join(problems) or 'ok'}", flush=True)
+    if arguments.write:
+        BITS.write_text(json.dumps(dict(sorted(known.items())), indent=1) + "\n")
+    sys.exit(f"nvidia-cutlass-dsl {installed_version()}: not as expected" if failed else 0)
+
+
+def _checked(file: Path, known: dict[str, str]) -> tuple[list[str], dict[str, str]]:
+    """What is wrong with a kernel, and its results, by kernel and pipeline."""
+    header = read_header(file)
+    target = header.target or "sm_80"
+    request = TraceRequest(str(file), None, header.entry, header.args, target=target, sources=header.arg_sources)
+    traced = trace_file(request)
+    problems = list(_parity(traced, target))
+    found: dict[str, str] = {}
+    for pipeline in ("nvidia", "open"):
+        try:
+            bits = _bits(traced, header, file, target, pipeline)
+        except Error as failure:
+            if pipeline == "open" and "open lowering does not know" in failure.message:
+                continue  # in no release
+            raise
+        if bits is not None:
+            found[f"{file.stem} {pipeline}"] = bits
+    wrong = [key for key, bits in found.items() if known.get(key, bits) != bits]
+    return problems + [f"{key}: other results" for key in wrong], found
+
+
+def _parity(traced: TracedModule, target: str) -> Iterator[str]:
+    with tempfile.NamedTemporaryFile(suffix=".mlirbc") as module:
+        Path(module.name).write_bytes(traced.bytecode)
+        row = compare(ParityTask(module.name, target, line_info=False))
+    if row.result not in ("identical", "composite"):
+        yield f"parity: {row.result} {row.message or row.diff or ''}"
+
+
+def _bits(traced: TracedModule, header: Header, file: Path, target: str, pipeline: str) -> str | None:
+    """The digest of what the kernel writes on the emulator; `None` of a target that it does not model."""
+    options = CompileOptions(pipeline=pipeline, artifacts=("ptx", "cubin", "host-program"))
+    kernel = cutecc.compile_module(traced.bytecode, target=target, signature=traced.signature, options=options)
+    if not models(target) or file.stem in NOT_RUN:
+        return None
+    assert isinstance(kernel, cutecc.Kernel)
+    arguments = _arguments(file, header)
+    with HostMemory() as memory:
+        on_cpu = DeviceArguments(arguments, memory)
+        on_cpu.upload()
+        kernel.emulate(**on_cpu.by_name)
+        on_cpu.download()
+    return hashlib.sha256(b"".join(tensor.to_bytes().tobytes() for tensor in arguments.compared)).hexdigest()[:16]
+
+
+def _arguments(file: Path, header: Header) -> Arguments:
+    tried = [make_arguments(header.args, header.outputs, sizes=sizes) for sizes in points(file)]
+    tried.sort(key=lambda each: each.bytes)
+    chosen = next((each for each in reversed(tried) if each.bytes <= MOST_BYTES), tried[0])
+    chosen.randomize(1)
+    return chosen
+
+
+if __name__ == "__main__":
+    main()
