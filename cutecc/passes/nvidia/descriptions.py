@@ -81,6 +81,12 @@ DESCRIPTIONS: dict[str, str] = {
 }
 """By name, every pass of the two unfolded pipelines. `canonicalize`, `cse`, … run several times."""
 
+EARLIER: dict[str, str] = {
+    "lir-to-cute": "the experimental API's dialect to cute, in one pass",
+    "lir-func-finalization": "the experimental API's functions become kernels and host functions",
+}
+"""Passes of the pipelines of releases before 4.8 alone."""
+
 OTHER_REGISTERED: dict[str, str] = {
     "composite-fixed-point-pass": "runs a pipeline again and again until nothing changes",
     "control-flow-sink": "moves an operation into the only branch that uses it",

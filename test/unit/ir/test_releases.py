@@ -12,6 +12,7 @@ from cutecc.ir import bindings
 from cutecc.ir.mlir import ir, passmanager
 from cutecc.ir.releases import RELEASES
 from cutecc.ir.version import installed_release, installed_wheel
+from cutecc.passes.catalog import catalog
 from cutecc.passes.nvidia.wheel_pipeline import nvidia_pipeline
 from cutecc.support import flavours
 from cutecc.support.flavours import flavour
@@ -47,6 +48,12 @@ def test_the_pipeline_has_an_option_for_pyir(lir: bool) -> None:
     added = [pass_ for pass_ in pyir if pass_ not in plain.passes]
     assert [pass_ for pass_ in pyir if pass_ not in added] == list(plain)
     assert bool(added) == RELEASE.lowers_pyir
+
+
+@pytest.mark.parametrize("lir", [False, True])
+def test_every_pass_of_the_pipeline_is_described(lir: bool) -> None:
+    summaries = {entry.name: entry.summary for entry in catalog()}
+    assert not [pass_.name for pass_ in nvidia_pipeline("sm_90a", lir=lir) if not summaries[pass_.name]]
 
 
 @pytest.mark.parametrize("lir", [False, True])
