@@ -49,7 +49,14 @@ def _steps_of_pipeline_states() -> bool:
     return len(inspect.signature(PipelineState.advance).parameters) > len(("self", "loc", "ip"))
 
 
+def _second_fast_division() -> bool:
+    from cutlass import cute
+
+    return hasattr(cute, "FastDivmodDivisorV2")
+
+
 LACKING: dict[str, tuple[str, Callable[[], bool]]] = {
+    "fast_division": ("there is no FastDivmodDivisorV2", _second_fast_division),
     "gemm_pingpong": ("PipelineState.advance takes no number of steps", _steps_of_pipeline_states),
 }
 """What a kernel needs of the DSL and not all releases have: what is said where it is missing; whether it is there."""

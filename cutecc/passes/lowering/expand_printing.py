@@ -208,7 +208,11 @@ def _say(format: str, values: list[ir.Value] | None = None, *, is_signed: bool =
 
 
 def _create_print(format: str, values: list[ir.Value], signed: list[bool]) -> None:
-    cute.print_(values, fmt=format, operand_signed=None if all(signed) else ir.DenseBoolArrayAttr.get(signed))
+    # 4.6.0 knows no operand that is not signed, and no such argument.
+    if all(signed):
+        cute.print_(values, fmt=format)
+    else:
+        cute.print_(values, fmt=format, operand_signed=ir.DenseBoolArrayAttr.get(signed))
 
 
 def _say_element(printed: _Printed, coordinate: Any, before: str, after: str, values: list[ir.Value]) -> None:
