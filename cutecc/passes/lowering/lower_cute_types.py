@@ -17,7 +17,16 @@ from cutecc.passes.diagnostics import error
 from cutecc.passes.lowering.inline_static_arguments import InlineStaticArguments
 from cutecc.passes.lowering.values.host import kernels
 from cutecc.passes.lowering.values.integers import poison
-from cutecc.passes.lowering.values.leaves import CAST, Carried, Leaves, carried_by, definition, pack, takes_leaves
+from cutecc.passes.lowering.values.leaves import (
+    CAST,
+    Carried,
+    Leaves,
+    carried_by,
+    definition,
+    is_lowered,
+    pack,
+    takes_leaves,
+)
 from cutecc.passes.registry import register
 
 _PASSING = ("scf.*", "func.*", "cuda.*", "cf.*", "arith.select")
@@ -145,7 +154,8 @@ def leaf_at(value: ir.Value, path: tuple[int, ...], type: ir.Type) -> ir.Value:
     return llvm.extractvalue(type, value, path) if path else value
 
 
-_PURE = (CAST, "cute.static", "cute.make_atom", "cute.make_tiled_copy", "cute.make_tiled_mma")
+_ATOM = "cute.make_atom"
+_PURE = (CAST, "cute.static", _ATOM, "cute.make_tiled_copy", "cute.make_tiled_mma")
 LowerCuteTypes.lowers = _PURE[1:]
 
 
@@ -157,17 +167,22 @@ def _sweep(module: ir.Module) -> None:
 
 
 def _is_left(operations: Sequence[ir.Operation]) -> PassError:
-    """The error for the first of `operations` that no pass knows, or else for the first that one should have taken."""
+    """The error for the first of `operations` that no pass knows, or whose atom none does, or else for the first that
+    one should have taken."""
     from cutecc.passes.lookup import registered_passes
 
     lowered_by = {each: name for name, pass_ in registered_passes().items() for each in pass_.lowers}
-    for operation in operations:
-        if operation.name not in lowered_by:
-            return error(
-                operation,
-                f"the open lowering does not know {operation.name} yet",
-                hints=["--pipeline nvidia compiles it", "cutecc coverage says what the open lowering knows"],
-            )
+    unknown = [(each, each.name) for each in operations if each.name not in lowered_by]
+    # The operation of an atom is known, whatever the atom is.
+    atoms = [(each, each.results[0].type) for each in operations if each.name == _ATOM]
+    unknown += [(each, str(type)) for each, type in atoms if not is_lowered(type)]
+    if unknown:
+        operation, what = unknown[0]
+        return error(
+            operation,
+            f"the open lowering does not know {what} yet",
+            hints=["--pipeline nvidia compiles it", "cutecc coverage says what the open lowering knows"],
+        )
     operation = next((each for each in operations if each.name not in _PURE), operations[0])
     name = lowered_by[operation.name]
     hint = f"put it before {LowerCuteTypes.name}" if name != LowerCuteTypes.name else "another pass uses its value"
