@@ -136,7 +136,7 @@ def _styled(text: str) -> Text:
 
 
 def _show_numbers(row: KernelRow, names: Sequence[str], console: Console) -> None:
-    """A row for each number, a column for each column; where these have no room, several tables."""
+    """A row for each number, a column for each column; with no room for these, several tables that have the first."""
     rows = list(number_rows(row))
     widths = [max([len(name), *_lengths(rows, number)]) for number, name in enumerate(names)]
     labels, label = max(len(each.name) for each in rows), title(row)

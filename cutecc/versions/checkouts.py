@@ -47,10 +47,10 @@ def check_out(revision: str, kernels: Sequence[str], folder: Path) -> Tree:
     if len(roots) > 1:
         raise UsageError(f"git:{revision}: the kernels are of several repositories: {', '.join(map(str, roots))}")
     (root,) = roots
-    found = _git(root, ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"])
-    if found.returncode:
+    process = _git(root, ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"])
+    if process.returncode:
         raise UsageError(f"git:{revision}: there is no such revision in {root}")
-    commit = found.stdout.strip()
+    commit = process.stdout.strip()
     _write_files(root, commit, folder, revision)
     start = folder / here.relative_to(root) if here.is_relative_to(root) else folder
     named: list[str] = []

@@ -32,7 +32,8 @@ def write_pages(filled: Sequence[Filled], comparison: Comparison, folder: Path) 
         for change in row.changes:
             position = names.index(change.column)
             norm, other = (filled[number].recorded.records[key] for number in (0, position))
-            path = folder / f"{file_name(f'{title(row)} {change.column}', 120)}.html"
+            # Names that differ may be one as names of files.
+            path = folder / f"{len(pages) + 1}-{file_name(f'{title(row)} {change.column}', 120)}.html"
             write_pair_report(norm, other, path, names=(names[0], change.column))
             pages[key, change.column] = path
     index = folder / "index.html"

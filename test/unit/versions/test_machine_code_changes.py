@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cutecc.record import Compilation, Versions
+from cutecc.report.frames import Line
 from cutecc.sass import SassFunction, SassInstruction
 from cutecc.support.locations import Frame
 from cutecc.versions import machine_code
@@ -96,7 +97,7 @@ def listing(*lines: tuple[str, int]) -> list[SassFunction]:
 
 def changes(
     monkeypatch: pytest.MonkeyPatch, before: list[SassFunction], after: list[SassFunction], *texts: str
-) -> list[machine_code.Differing] | None:
+) -> list[tuple[Line, dict[str, int], dict[str, int]]] | None:
     a, b = (Compilation(name, "sm_80", "", Versions("0", "3", "4", "own")) for name in "ab")
     monkeypatch.setattr(machine_code, "functions_of", lambda record: before if record is a else after)  # pyright: ignore[reportUnknownLambdaType]
     sources = Sources(*({"/k.py": text} for text in texts or ("a\nb\nc\n", "a\nb\nc\n")))

@@ -21,6 +21,10 @@ _NAMES = ("first", "later")
 _SYMBOL = "kernel_cutlass_k_tensorptrf32_0"
 
 
+def _resources(symbol: str) -> KernelResources:
+    return KernelResources(symbol, 24, 0, 0, 0, 0, 0, 0, 1, None)
+
+
 def module(*body: str, host: str = "", name: str = _SYMBOL, head: str = "") -> str:
     """A module with a kernel of these operations, each with its line behind `@@`."""
     inside = "".join(f"    {each}\n" for each in body)
@@ -42,9 +46,13 @@ def record(
     """One that has run `passes`, of which those with a module in `stages` changed it."""
     names = passes.split(",")
     steps = [Step(number, name, name, "wheel", changed=number in stages) for number, name in enumerate(names, 1)]
-    resources = [KernelResources(_SYMBOL, 24, 0, 0, 0, 0, 0, 0, 1, None)]
     made = Compilation(
-        "k", "sm_80", passes, Versions("0", "3", "4", "own"), "ok", **{"steps": steps, "resources": resources, **fields}
+        "k",
+        "sm_80",
+        passes,
+        Versions("0", "3", "4", "own"),
+        "ok",
+        **{"steps": steps, "resources": [_resources(_SYMBOL)], **fields},
     )
     folder.mkdir(exist_ok=True)
     path = folder / f"{len([*folder.iterdir()])}.stages"
@@ -54,15 +62,11 @@ def record(
         split = [line.partition(" @@") for line in text.split("\n")[:-1]]
         places = [(Frame(file, int(line), 1),) if line else None for _, _, line in split]
         writer.add_stage(number, "".join(f"{each}\n" for each, _, _ in split), places)
-    files: list[tuple[ArtifactKind, str, str | bytes]] = [
-        ("stages", "k.stages", path.read_bytes()),
-        ("ptx", "k.ptx", ptx),
-        ("sass", "k.sass", sass),
-    ]
-    for kind, name, text in files:
-        if text:
-            made.artifacts.append(Artifact(kind, name))
-            made.files[name] = text if isinstance(text, bytes) else text.encode()
+    files: dict[ArtifactKind, bytes] = {"stages": path.read_bytes(), "ptx": ptx.encode(), "sass": sass.encode()}
+    for kind, data in files.items():
+        if data:
+            made.artifacts.append(Artifact(kind, f"k.{kind}"))
+            made.files[f"k.{kind}"] = data
     return made
 
 
@@ -95,12 +99,7 @@ def test_names_numbers_and_attributes_of_functions_are_no_difference(tmp_path: P
     other = other.replace("module {", "module attributes {v = 48 : i32} {").replace(
         "_3() {", "_3() attributes {cute.x} {"
     )
-    b = record(
-        tmp_path,
-        "one",
-        {0: other},
-        resources=[KernelResources("kernel_cutlass_k_Tensor_3", 24, 0, 0, 0, 0, 0, 0, 1, None)],
-    )
+    b = record(tmp_path, "one", {0: other}, resources=[_resources("kernel_cutlass_k_Tensor_3")])
     assert partings(a, b) == (None, None)
 
 
