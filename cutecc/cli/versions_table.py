@@ -16,11 +16,13 @@ from cutecc.versions.comparison import Comparison, KernelRow
 from cutecc.versions.conditions import Breach, Checked
 from cutecc.versions.numbers import NumberRow, number_rows
 from cutecc.versions.words import (
+    COLUMN_HEADINGS,
     LEGEND,
     MARKS,
     Verdict,
     cell_text,
     change_lines,
+    column_rows,
     headings,
     norm_text,
     short_location,
@@ -78,12 +80,10 @@ def _show_columns(comparison: Comparison, console: Console) -> None:
     from rich.text import Text
 
     table = plain_table()
-    for heading in ("column", "nvidia-cutlass-dsl", "options and sources"):
+    for heading in COLUMN_HEADINGS:
         table.add_column(heading, overflow="fold")
-    for each in comparison.columns:
-        wheel = each.versions.wheel if each.versions else "–"
-        said = [*each.options, *([each.commit[:12]] if each.commit else [])]
-        table.add_row(Text(each.name), Text(wheel), Text(" ".join(said)))
+    for row in column_rows(comparison):
+        table.add_row(*map(Text, row))
     print_table(table, console)
     for each in comparison.columns:
         if each.failure:

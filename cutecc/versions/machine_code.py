@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import pairwise
 
 from cutecc.record import Compilation
 from cutecc.report.frames import Line, in_own_file
 from cutecc.report.listings import functions_of
+from cutecc.sass import SassFunction
 from cutecc.versions.sources import Sources
 
 _NUMBERED = re.compile(
@@ -52,13 +54,29 @@ def code_changes(a: Compilation, b: Compilation, sources: Sources) -> list[Diffe
     return sorted(found, key=lambda each: (-sum(each[1].values()) - sum(each[2].values()), each[0]))
 
 
+_MOVED = re.compile(r"(?P<start>.*\b(?:MOV|MOV\.U32) .*\b)0x(?P<value>[0-9a-f]+)")
+
+
+def _without_return(text: str, returns: frozenset[int]) -> str:
+    """An instruction that takes an address behind a call into a register, with a label in its place."""
+    match = _MOVED.fullmatch(text)
+    return f"{match['start']}`(.L)" if match and int(match["value"], 16) in returns else text
+
+
+def _returns(function: SassFunction) -> frozenset[int]:
+    """Where the calls of subroutines return to, as offsets in the function."""
+    each = function.instructions
+    return frozenset(after.offset for call, after in pairwise(each) if re.search(r"\bCALL\b", call.text))
+
+
 def _by_line(compilation: Compilation) -> dict[Line, Counter[str]]:
     found: dict[Line, Counter[str]] = {}
     for function in functions_of(compilation):
+        returns = _returns(function)
         for each in function.instructions:
             line = ("", 0)
             if each.place is not None:
                 frame = in_own_file(each.place, compilation.own_file)[-1]
                 line = (frame.file, frame.line)
-            found.setdefault(line, Counter())[plain_instruction(each.text)] += 1
+            found.setdefault(line, Counter())[plain_instruction(_without_return(each.text, returns))] += 1
     return found

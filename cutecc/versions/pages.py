@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
@@ -13,7 +13,17 @@ from cutecc.record.whole_file import write_whole
 from cutecc.report.list_page import END, head, table
 from cutecc.report.pair_page import write_pair_report
 from cutecc.versions.comparison import Comparison, Filled, KernelRow
-from cutecc.versions.words import LEGEND, cell_text, change_lines, headings, norm_text, title
+from cutecc.versions.numbers import MARKS
+from cutecc.versions.words import (
+    COLUMN_HEADINGS,
+    LEGEND,
+    cell_text,
+    change_lines,
+    column_rows,
+    headings,
+    norm_text,
+    title,
+)
 
 
 def write_pages(filled: Sequence[Filled], comparison: Comparison, folder: Path) -> list[Path]:
@@ -41,10 +51,26 @@ def write_pages(filled: Sequence[Filled], comparison: Comparison, folder: Path) 
         _row(row, names, {name: page for (of, name), page in pages.items() if of == key})
         for key, row in zip(keys, comparison.rows, strict=True)
     ]
-    text = [head(f"Kernels across {', '.join(names)}"), f"<p>{html.escape(LEGEND)}.</p>\n"]
-    text += [table(["kernel", *names], rows), END]
+    text = [head(f"Kernels across {' · '.join(names)}"), table(COLUMN_HEADINGS, _columns(comparison))]
+    text += [f"<p>{html.escape(LEGEND)}.</p>\n", table(["kernel", *names], rows), END]
     write_whole(index, ["".join(text).encode()], "the list")
     return [index, *pages.values()]
+
+
+def _columns(comparison: Comparison) -> Iterator[list[str]]:
+    for texts, facts in zip(column_rows(comparison), comparison.columns, strict=True):
+        name, *others = map(html.escape, texts)
+        yield [name + _failure(facts.failure), *others]
+
+
+def _failure(text: str | None) -> str:
+    return f'<div class="error">{html.escape(text)}</div>' if text else ""
+
+
+def _differences(text: str) -> str:
+    """Each in a line of its own, what is worse in bold."""
+    parts = [html.escape(part) for part in text.split("; ")]
+    return "".join(f"<div>{f'<strong>{part}</strong>' if part[0] == MARKS['worse'] else part}</div>" for part in parts)
 
 
 def _row(row: KernelRow, names: Sequence[str], pages: dict[str, Path]) -> list[str]:
@@ -53,10 +79,10 @@ def _row(row: KernelRow, names: Sequence[str], pages: dict[str, Path]) -> list[s
     cells = [f'<strong>{html.escape(title(row))}</strong><div class="place">{source}</div>']
     changes = {each.column: each for each in row.changes}
     for number, (name, cell) in enumerate(zip(names, row.cells, strict=True)):
-        text = html.escape(cell_text(norm, cell) if number else norm_text(norm))
-        failure = f'<div class="error">{html.escape(cell.failure)}</div>' if cell and cell.failure else ""
+        text = _differences(cell_text(norm, cell) if number else norm_text(norm))
+        failure = _failure(cell.failure if cell else None)
         lines = change_lines(changes[name]) if name in changes else ()
-        said = "".join(f"<div>{html.escape(line)}</div>" for line in lines)
+        said = "".join(f'<div class="place">{html.escape(line)}</div>' for line in lines)
         link = f'<a href="{quote(pages[name].name)}">side by side</a>' if name in pages else ""
         cells.append(f"{text}{failure}{said}{link}")
     return cells

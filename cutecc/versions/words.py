@@ -106,7 +106,7 @@ def change_lines(change: Change) -> Iterator[str]:
     """Where a column parts from the first."""
     if change.first:
         yield f"modules first differ after {pass_text(change.first)}: {place_text(change.first)}"
-    if change.since and (change.lines or change.same_code is None):
+    if change.since and not change.same_code:
         yield f"kernels differ for good from {pass_text(change.since)} on: {place_text(change.since)}"
     elif change.first and not change.since:
         yield "kernels are the same again when code is generated"
@@ -128,6 +128,16 @@ def short_location(location: str) -> str:
 def headings(comparison: Comparison) -> list[str]:
     """The name of each column."""
     return [each.name for each in comparison.columns]
+
+
+COLUMN_HEADINGS = ("column", "nvidia-cutlass-dsl", "options and sources")
+
+
+def column_rows(comparison: Comparison) -> Iterator[tuple[str, str, str]]:
+    """What each column was compiled with."""
+    for each in comparison.columns:
+        wheel = each.versions.wheel if each.versions else "–"
+        yield each.name, wheel, " ".join([*each.options, *([each.commit[:12]] if each.commit else [])])
 
 
 def title(row: KernelRow) -> str:

@@ -91,7 +91,10 @@ def test_opcodes_and_numbers_of_registers_always_matter(text: str) -> None:
 
 def listing(*lines: tuple[str, int]) -> list[SassFunction]:
     """A function of instructions, each with its line of `/k.py`, 0 for none."""
-    made = [SassInstruction(0, 0, text, (Frame("/k.py", line, 1),) if line else None) for text, line in lines]
+    made = [
+        SassInstruction(number, 16 * number, text, (Frame("/k.py", line, 1),) if line else None)
+        for number, (text, line) in enumerate(lines)
+    ]
     return [SassFunction("k", 0, 0, made)]
 
 
@@ -123,3 +126,15 @@ def test_only_what_is_more_or_less_is_told_most_first(monkeypatch: pytest.Monkey
 def test_lines_that_an_edit_moved_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     before, after = listing(("NOP", 2), ("EXIT", 3)), listing(("NOP", 3), ("EXIT", 4), ("BRA `(x)", 2))
     assert changes(monkeypatch, before, after, "a\nb\nc\n", "a\nnew\nb\nc\n") == [(("/k.py", 2), {}, {"BRA `()": 1})]
+
+
+@pytest.mark.parametrize("move", ["MOV R4, ", "IMAD.MOV.U32 R4, RZ, RZ, ", "@P0 MOV R4, "])
+def test_where_a_call_returns_to_is_an_address(monkeypatch: pytest.MonkeyPatch, move: str) -> None:
+    call = ("CALL.REL.NOINC `($__internal_0_$div)", 1)
+    before = listing((f"{move}0x20", 1), call, ("EXIT", 1))
+    after = listing(("NOP", 2), (f"{move}0x30", 1), call, ("EXIT", 1))
+    assert changes(monkeypatch, before, after) == [(("/k.py", 2), {}, {"NOP": 1})]
+    elsewhere = listing(("NOP", 2), (f"{move}0x40", 1), call, ("EXIT", 1))
+    found = changes(monkeypatch, before, elsewhere)
+    assert found is not None
+    assert [line for line, _, _ in found] == [("/k.py", 1), ("/k.py", 2)]

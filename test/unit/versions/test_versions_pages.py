@@ -76,8 +76,11 @@ def test_what_others_wrote_is_text(tmp_path: Path) -> None:
 
 
 def test_kernels_that_a_column_lacks(tmp_path: Path) -> None:
-    text = write_pages(*made(["a", "b"], [cell(), None], differing=[]), tmp_path)[0].read_text()
-    assert "✗ not there" in text
+    filled, found = made(["a", "b"], [cell(), None], differing=[])
+    found.columns[1] = ColumnFacts("b", failure="the process ended with SIGSEGV")
+    text = write_pages(filled, found, tmp_path)[0].read_text()
+    assert "<strong>✗ not there</strong>" in text
+    assert '<div class="error">the process ended with SIGSEGV</div>' in text
 
 
 @pytest.mark.parametrize("place", ["file", "file/below"])

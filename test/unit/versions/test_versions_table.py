@@ -203,6 +203,13 @@ PLACE = PassPlace("cse#2", None, "k", "arith.addi", "/deep/k.py:7")
             {"same_ptx": True, "same_code": False},
             ["machine code differs: the assembler makes other code of the same PTX"],
         ),
+        (
+            {"first": PLACE, "since": PLACE, "same_code": True},
+            [
+                "modules first differ after cse#2: arith.addi in k at k.py:7",
+                "machine code is the same, but for registers, addresses and order",
+            ],
+        ),
         ({"same_ptx": False, "same_code": False}, ["machine code differs: the code generator does it"]),
         ({"same_code": None}, ["machine code is not compared: there is none of one of them"]),
         (
