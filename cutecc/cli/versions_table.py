@@ -70,7 +70,7 @@ def show_breaches(broken: Sequence[Breach], *, asked: bool) -> None:
     console = console_of_whole_lines()
     for each in broken:
         where = f"{each.kernel}, " if each.kernel else ""
-        text = each.text.partition("\n")[0]
+        text = each.text.replace("\n", "\n  ")
         console.say(f"{MARKS['worse']} {each.condition}: {where}{each.column}: {text}", style="bold red")
     if asked and not broken:
         console.say("no condition of --fail-on holds")

@@ -26,9 +26,9 @@ from cutecc.versions.columns import Column
 _PYTHONS = ("python", "python3")
 """What the interpreter is called in a command, which each column has run with its own."""
 _INDEX = "index.json"
-_REFUSED = 2
-"""The status of a command whose request is wrong."""
-_ERROR = re.compile(r"(?:error: )?((?<=error: ).*|[^ ].*?: error: .*)", re.IGNORECASE)
+_FAILED, _REFUSED = 1, 2
+"""The status of a command with kernels that do not compile, and of one whose request is wrong."""
+_ERROR = re.compile(r"(?!note: |hint: )(?:error: )?((?<=error: ).*|[^ ].*?: error: .*)", re.IGNORECASE)
 _SHOWN_LINES = 3
 
 
@@ -61,7 +61,8 @@ def record(column: Column, asked: Asked, tree: Tree, python: Path, folder: Path,
     Raises `UsageError` for what `cutecc compile` does not take, and for an interpreter that does not start.
     """
     process = _run(python, _command(column, asked, tree, python, folder, jobs), tree)
-    said, hints = _said(process.stderr)
+    errors, hints = _errors(process.stderr)
+    said = "\n".join(errors or _end(process.stderr))
     if process.returncode == _REFUSED and not asked.program:
         raise UsageError(f"--across '{column.name}': {said}" if column.options else said, hints=hints)
     try:
@@ -72,6 +73,9 @@ def record(column: Column, asked: Asked, tree: Tree, python: Path, folder: Path,
         failure = f"the process ended with {_signal(-process.returncode)}"
     if not records:
         failure = failure or "it compiles no kernel"
+    elif process.returncode == _FAILED and len(errors) > sum(each.status != "ok" for each in records.values()):
+        # Files that are not there, say, of which nothing is recorded.
+        failure = failure or "not all kernels were compiled"
     return Recorded(records, "\n".join(filter(None, [failure, said])) if failure else None)
 
 
@@ -141,9 +145,13 @@ def _signal(number: int) -> str:
         return f"signal {number}"
 
 
-def _said(text: str) -> tuple[str, list[str]]:
-    """The errors in what a process printed, else the end of it; and its hints."""
-    lines = [one_line(line) for line in text.splitlines() if line.strip()]
+def _errors(text: str) -> tuple[list[str], list[str]]:
+    """The errors in what a process printed, and its hints."""
+    lines = [one_line(line) for line in text.splitlines()]
     errors = [match[1] for line in lines if (match := _ERROR.match(line))]
-    hints = [line.removeprefix("hint: ") for line in lines if line.startswith("hint: ")]
-    return "\n".join(errors or lines[-_SHOWN_LINES:]), hints
+    return errors, [line.removeprefix("hint: ") for line in lines if line.startswith("hint: ")]
+
+
+def _end(text: str) -> list[str]:
+    """The last of what a process printed."""
+    return [one_line(line) for line in text.splitlines() if line.strip()][-_SHOWN_LINES:]

@@ -181,6 +181,16 @@ def test_a_column_that_dies_keeps_what_it_has(python: Interpreter) -> None:
     assert found.failure == "the process ended with SIGSEGV"
 
 
+def test_files_that_leave_no_record_are_not_forgotten(python: Interpreter) -> None:
+    python.prepare("a-sm_80", status="ok")
+    python.prepare("b-sm_80", status="failed", failure=Failure("cse", "no", "PassError"))
+    said = "error: there is no file c.py\nb.py:1:1: error: no\nnote: x: error: no\n2 of 3 failed"
+    python.does(f"shutil.copytree(prepared, output); print({said!r}, file=sys.stderr); sys.exit(1)")
+    found = python.record(Asked(("a.py", "b.py", "c.py")))
+    assert [*found.records] == ["a-sm_80", "b-sm_80"]
+    assert found.failure == "not all kernels were compiled\nthere is no file c.py\nb.py:1:1: error: no"
+
+
 def test_a_damaged_record_is_a_failure_of_the_column(python: Interpreter) -> None:
     python.write("manifest.json", "{")
     found = python.record()

@@ -169,7 +169,7 @@ def test_breaches(capsys: pytest.CaptureFixture[str]) -> None:
         [Breach("registers>", "k sm_80", "b", "k: registers 40"), Breach("compiles", "", "b", "died\nFatal")],
         asked=True,
     )
-    assert capsys.readouterr().out == "✗ registers>: k sm_80, b: k: registers 40\n✗ compiles: b: died\n"
+    assert capsys.readouterr().out == "✗ registers>: k sm_80, b: k: registers 40\n✗ compiles: b: died\n  Fatal\n"
     show_breaches([], asked=True)
     assert capsys.readouterr().out == "no condition of --fail-on holds\n"
     show_breaches([], asked=False)
