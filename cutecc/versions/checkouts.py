@@ -49,7 +49,11 @@ def check_out(revision: str, kernels: Sequence[str], folder: Path) -> Tree:
     (root,) = roots
     process = _git(root, ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"])
     if process.returncode:
-        raise UsageError(f"git:{revision}: there is no such revision in {root}")
+        is_shallow = _git(root, ["rev-parse", "--is-shallow-repository"]).stdout.strip() == "true"
+        hints = (
+            ["the clone is shallow: git fetch --unshallow; of actions/checkout, fetch-depth: 0"] if is_shallow else []
+        )
+        raise UsageError(f"git:{revision}: there is no such revision in {root}", hints=hints)
     commit = process.stdout.strip()
     _write_files(root, commit, folder, revision)
     start = folder / here.relative_to(root) if here.is_relative_to(root) else folder

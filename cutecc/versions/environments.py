@@ -18,9 +18,9 @@ import sys
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 
-from cutecc.cache.folder import cache_folder, make_folder
+from cutecc.cache.folder import CacheError, cache_folder, make_folder
 from cutecc.config import Settings
-from cutecc.errors import Error, UsageError
+from cutecc.errors import UsageError
 from cutecc.ir.version import PACKAGE
 from cutecc.record.naming import file_name
 
@@ -35,13 +35,15 @@ _UNREACHABLE = ("Temporary failure", "NewConnectionError", "dns error", "Connect
                 "Failed to fetch", "timed out")  # fmt: skip
 """What pip and uv say where there is no network, in their words."""
 _NOT_THERE = (f"No matching distribution found for {PACKAGE}", f"no version of {PACKAGE}")
+_NONE = "(from versions: none)"
+"""What pip says of a package of which it finds nothing at all: this one does exist."""
 _CONFLICT = ("ResolutionImpossible", "conflicting dependencies", "No solution found")
 _SHOWN_LINES = 12
 _OLDEST = (3, 11)
 """The Python that cutecc needs."""
 
 
-class EnvironmentFailure(Error):
+class EnvironmentFailure(UsageError):
     """An environment that cannot be made."""
 
 
@@ -62,8 +64,11 @@ def make_environment(
     """
     wanted = [_requirement(wheel), *own_requirements(), *packages]
     key = hashlib.sha256("\n".join([sys.version, *wanted]).encode()).hexdigest()[:12]
-    folder = environments_folder(settings) / f"{file_name(wheel)}-{key}"
-    make_folder(folder.parent)
+    try:
+        folder = environments_folder(settings) / f"{file_name(wheel)}-{key}"
+        make_folder(folder.parent)
+    except CacheError as failure:
+        raise EnvironmentFailure(failure.message, hints=failure.hints) from None
     python = folder / "bin" / "python"
     with _locked(folder):
         if (folder / _WHOLE).is_file() and python.is_file():
@@ -200,6 +205,8 @@ def _install(folder: Path, python: Path, wanted: Sequence[str], wheel: str) -> N
 def _failure(wheel: str, said: str) -> EnvironmentFailure:
     if any(text in said for text in _UNREACHABLE):
         reason = ": the package index cannot be reached"
+    elif _NONE in said and any(text in said for text in _NOT_THERE):
+        reason = ": the package index cannot be reached, or has none for this Python"
     elif any(text in said for text in _NOT_THERE):
         reason = ": there is no such version for this Python"
     elif any(text in said for text in _CONFLICT):

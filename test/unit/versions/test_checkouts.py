@@ -191,6 +191,16 @@ def test_an_unknown_revision(repository: Path, tmp_path: Path, revision: str) ->
     assert not (tmp_path / "out").exists()
 
 
+def test_a_shallow_clone_says_how_to_get_the_rest(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git(tmp_path, "clone", "--quiet", "--depth", "1", f"file://{repository}", "shallow")
+    monkeypatch.chdir(tmp_path / "shallow")
+    assert "git fetch --unshallow" in refused("HEAD~1", ["k.py"], tmp_path / "out").hints[0]
+    monkeypatch.chdir(repository)
+    assert refused("HEAD~7", ["k.py"], tmp_path / "out").hints == []
+
+
 def test_a_file_that_the_revision_does_not_have(repository: Path, tmp_path: Path) -> None:
     (repository / "fresh.py").write_text("fresh")
     assert refused("HEAD", ["fresh.py"], tmp_path / "out").message == "git:HEAD has no fresh.py"

@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from cutecc.cache.folder import CacheError
 from cutecc.config import Settings
 from cutecc.errors import Error, UsageError
 from cutecc.versions import environments
@@ -227,6 +226,7 @@ error: Request failed after 3 retries
 _PIP_UNKNOWN = """\
 ERROR: Could not find a version that satisfies the requirement nvidia-cutlass-dsl==4.7.1 (from versions: 4.6.0, 4.8.1)
 ERROR: No matching distribution found for nvidia-cutlass-dsl==4.7.1"""
+_PIP_NONE = _PIP_OFFLINE.partition("\n")[2]
 _UV_UNKNOWN = """\
   x No solution found when resolving dependencies:
   `-> Because there is no version of nvidia-cutlass-dsl==4.7.1 and you require nvidia-cutlass-dsl==4.7.1, we can
@@ -247,12 +247,13 @@ _UV_CONFLICT = """\
     [
         (_PIP_OFFLINE, "the package index cannot be reached"),
         (_UV_OFFLINE, "the package index cannot be reached"),
+        (_PIP_NONE, "the package index cannot be reached, or has none for this Python"),
         (_PIP_UNKNOWN, "there is no such version for this Python"),
         (_UV_UNKNOWN, "there is no such version for this Python"),
         (_PIP_CONFLICT, "it and the other packages need other versions of one another"),
         (_UV_CONFLICT, "it and the other packages need other versions of one another"),
     ],
-    ids=["pip offline", "uv offline", "pip unknown", "uv unknown", "pip conflict", "uv conflict"],
+    ids=["pip offline", "uv offline", "pip none", "pip unknown", "uv unknown", "pip conflict", "uv conflict"],
 )
 def test_why_it_cannot_be_installed(tools: Tools, said: str, reason: str, uv: bool) -> None:
     (tools.folder / "said").write_text(said)
@@ -269,7 +270,7 @@ def test_why_it_cannot_be_installed(tools: Tools, said: str, reason: str, uv: bo
 def test_others_may_not_put_another_environment_in_its_place(tools: Tools) -> None:
     (tools.folder / "cache").mkdir(mode=0o777)
     (tools.folder / "cache").chmod(0o777)
-    with pytest.raises(CacheError, match="others may write to"):
+    with pytest.raises(EnvironmentFailure, match="others may write to"):
         tools.make()
     assert tools.said == []
 
@@ -287,7 +288,7 @@ def test_what_is_no_folder_is_not_used(tools: Tools, kind: str) -> None:
     (tools.folder / "cache").mkdir()
     place = tools.folder / "cache" / "environments"
     place.symlink_to("/tmp") if kind == "link" else place.touch()
-    with pytest.raises(CacheError, match="it is not a folder"):
+    with pytest.raises(EnvironmentFailure, match="it is not a folder"):
         tools.make()
     assert tools.said == []
 
