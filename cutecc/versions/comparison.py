@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +21,7 @@ from cutecc.versions.checkouts import Tree, check_out, working_tree
 from cutecc.versions.columns import Column
 from cutecc.versions.environments import check_environment, make_environment
 from cutecc.versions.measures import Measures, measure
+from cutecc.versions.modules import PassPlace
 from cutecc.versions.recording import Asked, Recorded, interpreter, record
 from cutecc.workbench.compared import Trial, run_all, runnable, times
 from cutecc.workbench.running import Run
@@ -112,6 +113,8 @@ class Filled:
 
     facts: ColumnFacts
     recorded: Recorded
+    checkout: tuple[str, str] | None = None
+    """Of a revision, the folder that its files were in, with a `/`, and what stands for it: `git:HEAD:`."""
 
 
 def fill(columns: Sequence[Column], asked: Asked, folder: Path, how: How) -> list[Filled]:
@@ -141,7 +144,12 @@ def fill(columns: Sequence[Column], asked: Asked, folder: Path, how: How) -> lis
         if columns[number].options or len(refused) == len(columns):
             raise failure
     recorded = [Recorded(failure=each.message) if isinstance(each, UsageError) else each for each in tried]
-    return [Filled(_facts(*each), each[2]) for each in zip(columns, trees, recorded, strict=True)]
+    checkouts = [
+        None if each.revision is None else (f"{(folder / 'sources' / name).resolve()}/", f"git:{each.revision}:")
+        for each, name in zip(columns, folders, strict=True)
+    ]
+    facts = [_facts(*each) for each in zip(columns, trees, recorded, strict=True)]
+    return [Filled(*each) for each in zip(facts, recorded, checkouts, strict=True)]
 
 
 def compare_columns(filled: Sequence[Filled], how: How) -> Comparison:
@@ -183,7 +191,8 @@ def _row(key: str, filled: Sequence[Filled], names: Sequence[str], how: How) -> 
     notes: list[str] = []
     cells = [None if each is None else _cell(each, notes) for each in records]
     cells = [cells[0], *(each and _named_as(cells[0], each) for each in cells[1:])]
-    changes = _changes(records, names, notes)
+    checkouts = dict(each.checkout for each in filled if each.checkout)
+    changes = [_renamed(each, checkouts) for each in _changes(records, names, notes)]
     if how.trial:
         cells = _run(records, cells, names, how.trial, notes)
     return KernelRow(known.name, known.target, known.source, cells, changes, list(dict.fromkeys(notes)))
@@ -226,6 +235,20 @@ def _changes(records: Sequence[Compilation | None], names: Sequence[str], notes:
         if differing.first or differing.lines:
             found.append(differing)
     return found
+
+
+def _renamed(change: Change, checkouts: Mapping[str, str]) -> Change:
+    """The change, in which files of revisions are not where they were for a while."""
+
+    def name(path: str) -> str:
+        start = next((each for each in checkouts if path.startswith(each)), "")
+        return checkouts.get(start, "") + path[len(start) :]
+
+    def named(place: PassPlace | None) -> PassPlace | None:
+        return place and msgspec.structs.replace(place, location=place.location and name(place.location))
+
+    lines = [msgspec.structs.replace(each, file=name(each.file)) for each in change.lines]
+    return msgspec.structs.replace(change, first=named(change.first), since=named(change.since), lines=lines)
 
 
 def _run(

@@ -191,6 +191,8 @@ def test_a_revision_beside_the_working_tree(repository: Path, versions: Command,
     assert {each["condition"] for each in found["breaches"]} == {"width<"}
     (change,) = found["rows"][0]["changes"]
     assert change["since"]["selector"] == "traced"
+    assert change["since"]["location"].startswith((f"{repository}/k.py:", "git:HEAD~1:k.py:"))
+    assert {each["file"] for each in change["lines"]} <= {f"{repository}/k.py", "git:HEAD~1:k.py", ""}
     copies = [each for each in change["lines"] if each["text"].startswith("cute.copy(")]
     assert any("LDG.E.128" in name for each in copies for name in each["removed"])
     assert any("LDG.E.64" in name for each in copies for name in each["added"])

@@ -13,6 +13,7 @@ from cutecc.config import Settings
 from cutecc.errors import UsageError
 from cutecc.record import Compilation, Failure, Versions
 from cutecc.versions import comparison as comparing
+from cutecc.versions.changes import Change, LineChange
 from cutecc.versions.columns import Column
 from cutecc.versions.comparison import (
     ColumnFacts,
@@ -25,6 +26,7 @@ from cutecc.versions.comparison import (
     with_baseline,
 )
 from cutecc.versions.conditions import breaches, checked, json_schema, parse_conditions
+from cutecc.versions.modules import PassPlace
 from cutecc.versions.recording import Asked, Recorded
 
 HOW = How(Settings())
@@ -228,3 +230,20 @@ def test_a_baseline_does_not_change_what_it_is_held_against() -> None:
     before = msgspec.json.encode(now)
     assert isinstance(with_baseline(now, comparison(["a"], [cell()])), Comparison)
     assert msgspec.json.encode(now) == before
+
+
+# revisions
+
+
+def test_files_of_revisions_are_named_by_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    place = PassPlace("cse", None, "k", "arith.addi", "/tmp/x/0-git/deep/k.py:7")
+    lines = [LineChange(file, 7, "", {}, {"EXIT": 1}, None) for file in ("/tmp/x/0-git/k.py", "/tmp/x/k.py", "")]
+    found = Change("c1", None, place, lines, None, False)
+    monkeypatch.setattr(comparing, "change", lambda *_: found)  # pyright: ignore[reportUnknownLambdaType]
+    first, later = filled({"": record()}, {"": record()})
+    columns = [Filled(first.facts, first.recorded, ("/tmp/x/0-git/", "git:HEAD:")), later]
+    (changed,) = compare_columns(columns, HOW).rows[0].changes
+    assert changed.first is None
+    assert changed.since is not None
+    assert changed.since.location == "git:HEAD:deep/k.py:7"
+    assert [each.file for each in changed.lines] == ["git:HEAD:k.py", "/tmp/x/k.py", ""]
