@@ -1,7 +1,8 @@
 """Doing what a page says, as a reader would, and comparing what comes out with what it shows.
 
 In a console block, a line that begins with `$ ` is a command; the lines below it are its output. `…` stands for any
-text within a line, and alone on a line for any number of lines; spaces count as one. A block that begins with a comment
+text within a line, and alone on a line for any number of lines; spaces count as one. `cutecc versions` across releases of
+the wheel takes the environments that `make test-few-versions` has made, and is left out where there are none. A block that begins with a comment
 of a file's name alone is that file, which the commands below find; `# name.py, continued` is what a reader adds to it.
 Other Python blocks have to compile. `cutecc run` and `cutecc bench` do what the page shows where there is a GPU, and
 elsewhere say that there is none, unless they name the CPU.
@@ -16,11 +17,13 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from importlib import metadata
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NEEDS_GPU = re.compile(r"cutecc (run|bench) ")
+NEEDS_WHEELS = re.compile(r"cutecc versions .*--across (\d+\.\d+\.\d+),(\d+\.\d+\.\d+) ")
 NO_GPU = "error: this machine has no CUDA driver: "
 FILE = re.compile(r"(?:#|//) ([\w./-]+\.\w+)(, continued)?\n")
 
@@ -57,8 +60,12 @@ def follow(page: str, folder: Path, commands_in: Path = Path(sys.executable).par
         if language == "console":
             for command in commands(block):
                 names_device = "--device" in command.line or "--untrusted" in command.line
+                wheels = NEEDS_WHEELS.match(command.line)
+                environments = wheels and environments_of(wheels[1], wheels[2])
+                if wheels and not environments:
+                    continue
                 needs_gpu = NEEDS_GPU.match(command.line) and not names_device
-                line = f"{command.line} --device cuda:0" if needs_gpu else command.line
+                line = f"{command.line} --device cuda:0" if needs_gpu else f"{command.line} {environments or ''}"
                 output = run(line, folder, commands_in)
                 if needs_gpu and output[0].startswith(NO_GPU):
                     continue
@@ -70,6 +77,14 @@ def follow(page: str, folder: Path, commands_in: Path = Path(sys.executable).par
             path.write_text(before + block.removeprefix(name[0] if name[2] else ""))
         elif language == "python":
             compile(block, "page", "exec")
+
+
+def environments_of(first: str, newest: str) -> str | None:
+    """The option for environments with two releases, the second of them this one; `None` where there is none."""
+    python = ROOT / f".venv-{first}" / "bin" / "python"
+    if not python.exists() or metadata.version("nvidia-cutlass-dsl") != newest:
+        return None
+    return f"--env {first}={python} --env {newest}={sys.executable}"
 
 
 def run(command: str, folder: Path, commands_in: Path = Path(sys.executable).parent) -> list[str]:
