@@ -1,11 +1,11 @@
 """Doing what a page says, as a reader would, and comparing what comes out with what it shows.
 
 In a console block, a line that begins with `$ ` is a command; the lines below it are its output. `…` stands for any
-text within a line, and alone on a line for any number of lines; spaces count as one. `cutecc versions` across releases of
-the wheel takes the environments that `make test-few-versions` has made, and is left out where there are none. A block that begins with a comment
+text within a line, and alone on a line for any number of lines; spaces count as one. A block that begins with a comment
 of a file's name alone is that file, which the commands below find; `# name.py, continued` is what a reader adds to it.
 Other Python blocks have to compile. `cutecc run` and `cutecc bench` do what the page shows where there is a GPU, and
-elsewhere say that there is none, unless they name the CPU.
+elsewhere say that there is none, unless they name the CPU. `cutecc versions` across releases of the wheel takes the
+environments of `make test-few-versions`, and is left out where there are none.
 """
 
 from __future__ import annotations
