@@ -11,7 +11,7 @@ from cutecc.doctor.finding import Finding, fix, note, ok
 from cutecc.doctor.variables import MEANINGS
 from cutecc.emulator.names import models
 from cutecc.ir.releases import RELEASES
-from cutecc.ir.version import PACKAGE, known_release, version_numbers
+from cutecc.ir.version import INSTALL, PACKAGE, UNKNOWN, is_unknown, known_release, version_numbers
 from cutecc.support.flavours import chosen, cuda_major
 from cutecc.target import known_targets, native_target
 
@@ -56,7 +56,7 @@ def wheel(facts: Facts) -> Iterator[Finding]:
     """The release of the wheel, and what is built into the flavour of it that is used."""
     version = facts.packages.get(PACKAGE)
     if version is None:
-        yield fix("wheel", f"{PACKAGE} is not installed", _install()) if facts.whole else ok("wheel", _NOT_NEEDED)
+        yield fix("wheel", f"{PACKAGE} is not installed", INSTALL) if facts.whole else ok("wheel", _NOT_NEEDED)
         return
     name = chosen(facts.flavours, facts.driver)
     shown = f"{PACKAGE} {version} {name}".rstrip()
@@ -64,10 +64,9 @@ def wheel(facts: Facts) -> Iterator[Finding]:
     release = known_release(version)
     built = known_release(_parts(facts).get(f"{PACKAGE}-libs-{name}", version))
     if release is None:
-        yield fix("wheel", f"{shown} is not supported: cutecc needs {oldest} to {newest}", _install())
-    elif version_numbers(version) > version_numbers(newest):
-        unknown = f"{shown} is newer than all that cutecc knows ({newest}): passes may have changed names and options"
-        yield note("wheel", unknown, f"where something fails, {_install()}")
+        yield fix("wheel", f"{shown} is not supported: cutecc needs {oldest} to {newest}", INSTALL)
+    elif is_unknown(version):
+        yield note("wheel", f"{shown} {UNKNOWN}", f"where something fails, {INSTALL}")
     elif built and (flavour := built.flavour(name)):
         parts = f"libNVVM of CUDA {built.libnvvm}, ptxas of CUDA {flavour.toolkit}, PTX {flavour.ptx}"
         yield ok("wheel", f"{shown}: {parts}")
@@ -236,10 +235,6 @@ def examine(facts: Facts) -> list[Finding]:
 def _parts(facts: Facts) -> dict[str, str]:
     """The wheel's own distributions, by name."""
     return {name: each for name, each in facts.packages.items() if name.startswith(f"{PACKAGE}-libs-")}
-
-
-def _install() -> str:
-    return f"pip install '{PACKAGE}=={RELEASES[-1].version}.*'"
 
 
 def _reinstall(facts: Facts) -> str:

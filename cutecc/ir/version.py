@@ -21,7 +21,7 @@ def installed_version() -> str:
     try:
         return metadata.version(PACKAGE)
     except metadata.PackageNotFoundError:
-        raise UnsupportedVersionError(f"{PACKAGE} is not installed", hints=[_INSTALL]) from None
+        raise UnsupportedVersionError(f"{PACKAGE} is not installed", hints=[INSTALL]) from None
 
 
 def installed_wheel() -> str:
@@ -33,24 +33,28 @@ def installed_wheel() -> str:
 def installed_release() -> Release:
     """The release that is installed; of one newer than all that cutecc knows, the newest.
 
-    Warns of all but the newest, which alone every test is run with. Raises `UnsupportedVersionError` for those older
-    than all that it knows, and for another major version.
+    Warns of a newer one. Raises `UnsupportedVersionError` for those older than all that it knows, and for another major
+    version.
     """
     version = installed_version()
     release = known_release(version)
     if release is None:
         message = f"{PACKAGE} {version} is not supported: cutecc needs {_OLDEST.version} to {_NEWEST.version}"
-        raise UnsupportedVersionError(message, hints=[_INSTALL])
-    if version_numbers(version) != version_numbers(_NEWEST.version):
-        warnings.warn(
-            f"{PACKAGE} {version} is not the version that cutecc is tested with ({_NEWEST.version}); "
-            "passes may have changed their names and options",
-            stacklevel=2,
-        )
+        raise UnsupportedVersionError(message, hints=[INSTALL])
+    if is_unknown(version):
+        warnings.warn(f"{PACKAGE} {version} {UNKNOWN}", stacklevel=2)
     return release
 
 
-_INSTALL = f"pip install '{PACKAGE}=={_NEWEST.version}.*'"
+INSTALL = f"pip install '{PACKAGE}=={_NEWEST.version}.*'"
+"""The command that installs the newest release that cutecc knows."""
+UNKNOWN = f"is newer than all that cutecc knows ({_NEWEST.version}): passes may have changed their names and options"
+"""What is said of such a version."""
+
+
+def is_unknown(version: str) -> bool:
+    """Whether a version is newer than all that cutecc knows."""
+    return version_numbers(version) > version_numbers(_NEWEST.version)
 
 
 def known_release(version: str) -> Release | None:
