@@ -17,7 +17,7 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import cutecc
@@ -39,6 +39,7 @@ from kernels import FILES, points  # noqa: E402  # pyright: ignore[reportMissing
 BITS = ROOT / "test" / "versions" / "bits.json"
 MOST_BYTES = 200_000
 """Of a run's tensors, where there are sizes so small."""
+PIPELINES = ("nvidia", "open")
 NOT_RUN = ("large_unrolled",)
 """What takes as long on the emulator as ten others."""
 
@@ -77,7 +78,7 @@ def main() -> None:
             print(f"{name:24} left out: {lacking}")
             continue
         try:
-            problems, found = _checked(files[name], {} if arguments.write else known)
+            problems, found = _checked(files[name], None if arguments.write else known)
         except Error as failure:
             problems, found = [str(failure)], {}
         known |= found if arguments.write else {}
@@ -88,15 +89,15 @@ def main() -> None:
     sys.exit(f"nvidia-cutlass-dsl {installed_version()}: not as expected" if failed else 0)
 
 
-def _checked(file: Path, known: dict[str, str]) -> tuple[list[str], dict[str, str]]:
-    """What is wrong with a kernel, and its results, by kernel and pipeline."""
+def _checked(file: Path, known: Mapping[str, str] | None) -> tuple[list[str], dict[str, str]]:
+    """What is wrong with a kernel, and its results, by kernel and pipeline; with `None` any results are right."""
     header = read_header(file)
     target = header.target or "sm_80"
     request = TraceRequest(str(file), None, header.entry, header.args, target=target, sources=header.arg_sources)
     traced = trace_file(request)
     problems = list(_parity(traced, target))
     found: dict[str, str] = {}
-    for pipeline in ("nvidia", "open"):
+    for pipeline in PIPELINES:
         try:
             bits = _bits(traced, header, file, target, pipeline)
         except Error as failure:
@@ -105,8 +106,20 @@ def _checked(file: Path, known: dict[str, str]) -> tuple[list[str], dict[str, st
             raise
         if bits is not None:
             found[f"{file.stem} {pipeline}"] = bits
-    wrong = [key for key, bits in found.items() if known.get(key, bits) != bits]
-    return problems + [f"{key}: other results" for key in wrong], found
+    if known is not None:
+        problems += differences({key: bits for key, bits in known.items() if key.split()[0] == file.stem}, found)
+    return problems, found
+
+
+def differences(expected: Mapping[str, str], found: Mapping[str, str]) -> Iterator[str]:
+    """Results that are not as expected, those that are missing, and those of which nothing is expected."""
+    for key in sorted(expected.keys() | found.keys()):
+        if key not in found:
+            yield f"{key}: no results"
+        elif key not in expected:
+            yield f"{key}: its results are not known: --write"
+        elif found[key] != expected[key]:
+            yield f"{key}: other results"
 
 
 def _parity(traced: TracedModule, target: str) -> Iterator[str]:
