@@ -281,7 +281,7 @@ def passes(block: Block) -> str:
     from cutecc.support import isolation
     from cutecc.target import Target
 
-    arguments = (block.arguments, Target.parse("sm_80"), WheelOptions(preserve_line_info=True), False)
+    arguments = (block.arguments, Target.parse("sm_80"), WheelOptions(preserve_line_info=True))
     texts: list[str] = isolation.call("cutecc.passes.pipelines:pipeline_texts", *arguments)
     known = {entry.name: entry for entry in isolation.call("cutecc.passes.catalog:catalog")}
     rows = ["| | pass | what it does | provided by |", "|--:|---|---|---|"]
