@@ -82,6 +82,7 @@ def versions(context: click.Context, kernels: tuple[str, ...], **values: Any) ->
     _check(columns, kernels, values)
     _check_conditions(columns, conditions, values)
     with _folder(values["output"]) as folder, output_to_stderr(values["as_json"]), _how(values) as how:
+        _check_device(conditions, how)
         filled = fill(columns, _asked(kernels, values), folder, how)
         comparison = compare_columns(filled, how)
         pages = _pages(filled, comparison, values["report"]) if values["report"] else []
@@ -149,6 +150,13 @@ def _check_conditions(columns: Sequence[Column], conditions: Sequence[Condition]
             raise UsageError(f"--fail-on {each.text}: {each.name} needs times, beside --no-time")
 
 
+def _check_device(conditions: Sequence[Condition], how: How) -> None:
+    """The same of times, where kernels run on the emulator."""
+    timed = next((each for each in conditions if each.needs_times), None)
+    if timed and how.trial and how.trial.device.kind == "cpu":
+        raise UsageError(f"--fail-on {timed.text}: {timed.name} needs a GPU, and kernels run on the CPU")
+
+
 def _asked(kernels: tuple[str, ...], values: dict[str, Any]) -> Asked:
     from cutecc.versions.recording import Asked
 
@@ -210,4 +218,4 @@ def _print(result: Checked, pages: Sequence[Path], values: dict[str, Any]) -> No
     for page in pages:
         click.echo(f"wrote {page}", err=values["as_json"])
     if not values["as_json"]:
-        show_breaches(result.breaches, asked=bool(values["fail_on"]))
+        show_breaches(result, asked=bool(values["fail_on"]))

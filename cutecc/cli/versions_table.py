@@ -65,15 +65,21 @@ def show(comparison: Comparison, *, verbose: bool) -> None:
         console.say(LEGEND, style="dim")
 
 
-def show_breaches(broken: Sequence[Breach], *, asked: bool) -> None:
-    """Print what is so that --fail-on names, or does not compile."""
+def show_breaches(result: Checked, *, asked: bool) -> None:
+    """Print what is so that --fail-on names, or does not compile, and of what it is not known."""
     console = console_of_whole_lines()
-    for each in broken:
-        where = f"{each.kernel}, " if each.kernel else ""
-        text = each.text.replace("\n", "\n  ")
-        console.say(f"{MARKS['worse']} {each.condition}: {where}{each.column}: {text}", style="bold red")
-    if asked and not broken:
-        console.say("no condition of --fail-on holds")
+    for each in result.breaches:
+        console.say(f"{MARKS['worse']} {_breach_text(each)}", style="bold red")
+    for each in result.unchecked:
+        console.say(f"? {_breach_text(each)}", style="yellow")
+    if asked and not result.breaches:
+        console.say("no condition of --fail-on holds" + (", as far as is known" if result.unchecked else ""))
+
+
+def _breach_text(each: Breach) -> str:
+    where = f"{each.kernel}, " if each.kernel else ""
+    text = each.text.replace("\n", "\n  ")
+    return f"{each.condition}: {where}{each.column}: {text}"
 
 
 def _show_columns(comparison: Comparison, console: Console) -> None:

@@ -76,10 +76,15 @@ class Breach(msgspec.Struct, frozen=True):
     """What it found, in words."""
 
 
+class Unchecked(Breach, frozen=True):
+    """Where it is not known whether a condition holds."""
+
+
 class Checked(Comparison, frozen=True):
     """A comparison, and where conditions hold of it: what `--json` is."""
 
     breaches: list[Breach] = msgspec.field(default_factory=list[Breach])
+    unchecked: list[Unchecked] = msgspec.field(default_factory=list[Unchecked])
 
 
 def json_schema() -> dict[str, Any]:
@@ -128,8 +133,8 @@ def _condition(text: str) -> Condition:
 
 def checked(comparison: Comparison, conditions: Sequence[Condition], *, earlier: bool = False) -> Checked:
     """The comparison with what the conditions find in it; `earlier`: its first column is of an earlier run."""
-    found = breaches(comparison, conditions, earlier=earlier)
-    return Checked(comparison.columns, comparison.rows, comparison.device, comparison.format, found)
+    found, left = breaches(comparison, conditions, earlier=earlier), unchecked(comparison, conditions)
+    return Checked(comparison.columns, comparison.rows, comparison.device, comparison.format, found, left)
 
 
 def breaches(comparison: Comparison, conditions: Sequence[Condition], *, earlier: bool = False) -> list[Breach]:
@@ -152,6 +157,38 @@ def breaches(comparison: Comparison, conditions: Sequence[Condition], *, earlier
         if column.failure:
             found.append(Breach(_COMPILES, "", column.name, column.failure))
     return found
+
+
+def unchecked(comparison: Comparison, conditions: Sequence[Condition]) -> list[Unchecked]:
+    """Where it is not known whether conditions hold, of what compiles in all columns but the first."""
+    return [
+        Unchecked(condition.text, f"{row.kernel} {row.target}", column.name, text)
+        for row in comparison.rows
+        for column, now in list(zip(comparison.columns, row.cells, strict=True))[1:]
+        if now and not now.failure
+        for condition in conditions
+        for text in _unknown(condition, row.cells[0], now)
+    ]
+
+
+def _unknown(condition: Condition, before: Cell | None, now: Cell) -> Iterator[str]:
+    """What is not known of a cell that a condition asks for."""
+    if condition.name == _RESULTS:
+        if now.results is None:
+            yield "it was not run"
+        elif now.results == "reference":
+            yield "there are no results to compare its own with"
+        return
+    # Where instructions are known there may be no accesses, which then have no width.
+    name = "instructions" if condition.name in (_WIDTH, *WIDTHS) else condition.name
+    numbers = list(_numbers(name, before, now))
+    if not numbers:
+        yield "it was not measured"
+    for what, earlier, number in numbers:
+        if number is None:
+            yield f"{what or f'{name} '}not known"
+        elif condition.is_change and earlier is None:
+            yield f"{what or f'{name} '}not known of the first column"
 
 
 def _found(before: Cell | None, now: Cell | None, conditions: Sequence[Condition]) -> Iterator[tuple[str, str]]:

@@ -269,6 +269,7 @@ def test_what_a_program_compiles(versions: Command, place: Path) -> None:
         ),
         (["k.py", "--across", "open,nvidia", "--no-run", "--fail-on", "time>1"], "time needs runs, beside --no-run"),
         (["k.py", "--across", "open,nvidia", "--no-time", "--fail-on", "time>1"], "time needs times, beside --no-time"),
+        (["k.py", "--across", "open,nvidia", "--device", "cpu", "--fail-on", "time>1"], "time needs a GPU"),
         (["k.py", "--across", "open,nvidia", "--env", "x"], "--env x: no NAME=PYTHON"),
         (["k.py", "--across", "open,nvidia", "--env", "a b=x"], "a name has no blanks, commas or quotes"),
         (["k.py", "--across", "open,nvidia", "--env", "x=a", "--env", "x=b"], "--env names x twice"),

@@ -12,7 +12,7 @@ from versions_made import cell, comparison, measures
 
 from cutecc.errors import UsageError
 from cutecc.versions.comparison import ColumnFacts
-from cutecc.versions.conditions import Breach, Condition, breaches, parse_conditions
+from cutecc.versions.conditions import Breach, Condition, breaches, parse_conditions, unchecked
 from cutecc.versions.measures import METRICS
 
 # grammar
@@ -222,3 +222,56 @@ def test_a_column_without_kernels_is_told_once() -> None:
     made = comparison(["a", "b"], [cell(), None])
     made.columns[1] = ColumnFacts("b", failure="no such target")
     assert breaches(made, []) == [Breach("compiles", "", "b", "no such target")]
+
+
+# what is not known
+
+
+def unknown(text: str, before: Any, now: Any) -> list[tuple[str, str]]:
+    left = unchecked(comparison(["a", "b"], [before, now]), parse_conditions(text))
+    assert all((each.kernel, each.column) == ("k sm_80", "b") for each in left)
+    return [(each.condition, each.text) for each in left]
+
+
+@pytest.mark.parametrize(
+    "result, text",
+    [
+        (None, ["it was not run"]),
+        ("reference", ["there are no results to compare its own with"]),
+        *[("same bits", []), ("differs", []), ("fails", [])],
+    ],
+)
+def test_results_are_not_known(result: Any, text: list[str]) -> None:
+    assert unknown("results", cell(results="reference"), cell(results=result)) == [("results", each) for each in text]
+
+
+def test_numbers_are_not_known() -> None:
+    known, lost = cell(classes={"integer": 1}), cell(spill_bytes=None)
+    assert unknown("spills>0", lost, known) == []
+    assert unknown("spills>", lost, known) == [("spills>", "k: spills not known of the first column")]
+    assert unknown("spills>0", known, lost) == [("spills>0", "k: spills not known")]
+    assert unknown("spills>0, registers>", None, known) == [
+        ("registers>", "k: registers not known of the first column")
+    ]
+    assert unknown("registers>8, results", known, cell(functions={}, results="same bits")) == [
+        ("registers>8", "it was not measured")
+    ]
+    assert unknown("time>+5%", known, known) == [("time>+5%", "time not known")]
+
+
+def test_a_function_that_only_one_column_has_is_not_known_of_the_first() -> None:
+    new = cell(functions={"k": measures(), "other": measures()})
+    assert unknown("registers>, registers>64", cell(), new) == [
+        ("registers>", "other: registers not known of the first column")
+    ]
+
+
+def test_widths_are_known_where_instructions_are() -> None:
+    known = cell(classes={"integer": 1})
+    assert unknown("width<, global-load-width<128", known, known) == []
+    assert unknown("width<", known, cell()) == [("width<", "k: instructions not known")]
+
+
+def test_what_does_not_compile_is_no_question() -> None:
+    assert unknown("registers>, results", cell(), cell(failure="no")) == []
+    assert unknown("registers>, results", cell(), None) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -12,7 +13,7 @@ from versions_made import cell, comparison, measures
 from cutecc.cli.versions_table import show, show_breaches
 from cutecc.versions.changes import Change, LineChange
 from cutecc.versions.comparison import Cell, ColumnFacts, Comparison
-from cutecc.versions.conditions import Breach
+from cutecc.versions.conditions import Breach, Checked, Unchecked
 from cutecc.versions.modules import PassPlace
 from cutecc.versions.words import cell_text, change_lines, norm_text
 
@@ -164,16 +165,25 @@ def test_what_others_wrote_cannot_reach_the_terminal(capsys: pytest.CaptureFixtu
     assert "\x1b" not in printed(capsys, made)
 
 
+def outcome(breaches: Sequence[Breach] = (), unchecked: Sequence[Unchecked] = ()) -> Checked:
+    return Checked([], [], breaches=[*breaches], unchecked=[*unchecked])
+
+
 def test_breaches(capsys: pytest.CaptureFixture[str]) -> None:
-    show_breaches(
-        [Breach("registers>", "k sm_80", "b", "k: registers 40"), Breach("compiles", "", "b", "died\nFatal")],
-        asked=True,
-    )
+    found = [Breach("registers>", "k sm_80", "b", "k: registers 40"), Breach("compiles", "", "b", "died\nFatal")]
+    show_breaches(outcome(found), asked=True)
     assert capsys.readouterr().out == "✗ registers>: k sm_80, b: k: registers 40\n✗ compiles: b: died\n  Fatal\n"
-    show_breaches([], asked=True)
+    show_breaches(outcome(), asked=True)
     assert capsys.readouterr().out == "no condition of --fail-on holds\n"
-    show_breaches([], asked=False)
+    show_breaches(outcome(), asked=False)
     assert capsys.readouterr().out == ""
+
+
+def test_what_is_not_known_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    show_breaches(outcome([], [Unchecked("results", "k sm_80", "b", "it was not run")]), asked=True)
+    assert capsys.readouterr().out == (
+        "? results: k sm_80, b: it was not run\nno condition of --fail-on holds, as far as is known\n"
+    )
 
 
 # where they part
