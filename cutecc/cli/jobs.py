@@ -34,7 +34,7 @@ from cutecc.passes.named import NAMED
 from cutecc.passes.pipeline import Pipeline
 from cutecc.record import Compilation, Failure
 from cutecc.record.folder import RecordFolder
-from cutecc.record.naming import file_name
+from cutecc.record.naming import file_name, record_stem
 from cutecc.report.destination import numbered
 from cutecc.support import isolation
 from cutecc.support.harmless import one_line
@@ -101,8 +101,7 @@ def _stem(chosen: KernelFile | ModuleFile | NamedOperator) -> str:
         return chosen.name
     if isinstance(chosen, NamedOperator):
         return file_name(chosen.text)
-    stem, function = Path(chosen.path).stem, chosen.request.function
-    return file_name(f"{stem}-{function}" if function else stem)
+    return record_stem(chosen.path, chosen.request.function)
 
 
 def _folder(kernel: str, target: Target, options: CompileOptions) -> Path:

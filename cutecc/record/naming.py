@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import PurePath
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 _NUMBER = re.compile(r"__\d+$")
@@ -20,6 +21,12 @@ _LONGEST = 200
 def file_name(text: str, limit: int = 80) -> str:
     """`text` as one plain, portable file name: letters, digits, `.`, `_` and `-`, not hidden, at most `limit` long."""
     return _UNSAFE.sub("-", text).strip("-.")[:limit] or "unnamed"
+
+
+def record_stem(file: str, function: str | None) -> str:
+    """What the folders of records begin with, of a kernel file beside others."""
+    stem = PurePath(file).stem
+    return file_name(f"{stem}-{function}" if function else stem)
 
 
 def is_plain(name: str) -> bool:

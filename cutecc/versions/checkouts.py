@@ -21,7 +21,8 @@ class Tree:
     """Where a column's sources are."""
 
     kernels: tuple[str, ...]
-    """The kernel files as a process that starts in `folder` has to name them, with their functions."""
+    """The kernel files as a process that starts in `folder` has to name them, with their functions; without those that
+    the revision does not have."""
     folder: Path
     """Where that process starts."""
     import_folders: tuple[Path, ...] = ()
@@ -39,7 +40,7 @@ def check_out(revision: str, kernels: Sequence[str], folder: Path) -> Tree:
     """Write the files of `revision` of the repository of the kernels into the new folder `folder`.
 
     Kernels are named as from the current folder. Submodules are not there. Raises `UsageError` for a file outside of
-    any repository, files of several, an unknown revision, and a file that it does not have.
+    any repository, files of several, an unknown revision, and where it has none of the files.
     """
     here = Path.cwd()
     paths = [Path(split_path(kernel)[0]) for kernel in kernels]
@@ -61,9 +62,11 @@ def check_out(revision: str, kernels: Sequence[str], folder: Path) -> Tree:
     for kernel, path in zip(kernels, paths, strict=True):
         inside = folder / path.resolve().relative_to(root)
         if not inside.is_file():
-            raise UsageError(f"git:{revision} has no {path}")
+            continue
         function = split_path(kernel)[1]
         named.append(os.path.relpath(inside, start) + (f":{function}" if function else ""))
+    if paths and not named:
+        raise UsageError(f"git:{revision} has no {', '.join(map(str, paths))}")
     start.mkdir(parents=True, exist_ok=True)
     imports = tuple(place for each in _SOURCE_FOLDERS if (place := (folder / each).resolve()).is_dir())
     return Tree(tuple(named), start, imports, commit)

@@ -16,8 +16,10 @@ from pathlib import Path
 
 import cutecc
 from cutecc.errors import Error, UsageError, message_of
+from cutecc.frontend.kernel_file import split_path
 from cutecc.record import Compilation
 from cutecc.record.folder import folders_of_records, read_folder
+from cutecc.record.naming import record_stem
 from cutecc.record.stages import KEEPING
 from cutecc.support.harmless import one_line
 from cutecc.versions.checkouts import Tree
@@ -66,7 +68,7 @@ def record(column: Column, asked: Asked, tree: Tree, python: Path, folder: Path,
     if process.returncode == _REFUSED and not asked.program:
         raise UsageError(f"--across '{column.name}': {said}" if column.options else said, hints=hints)
     try:
-        records, failure = _watched(folder) if asked.program else _compiled(folder, len(tree.kernels))
+        records, failure = _watched(folder) if asked.program else (_compiled(folder, asked, tree), None)
     except (Error, OSError, ValueError, KeyError, TypeError) as damage:
         return Recorded(failure=f"{message_of(damage)}\n{said}".rstrip())
     if process.returncode < 0:
@@ -115,11 +117,17 @@ def interpreter(column: Column) -> Path:
     return column.python or Path(sys.executable)
 
 
-def _compiled(folder: Path, files: int) -> tuple[dict[str, Compilation], str | None]:
-    """By target, and with several files by what `cutecc compile` makes of each one's name, its function and target."""
+def _compiled(folder: Path, asked: Asked, tree: Tree) -> dict[str, Compilation]:
+    """By target, and of several files by what `cutecc compile` makes of each one's name, its function and target."""
     found = folders_of_records(folder, "*") if folder.is_dir() else []
     records = {each: read_folder(each) for each in found}
-    return {each.name if files > 1 else record.target: record for each, record in records.items()}, None
+    if len(asked.kernels) == 1:
+        return {each.target: each for each in records.values()}
+    if len(tree.kernels) > 1:
+        return {place.name: each for place, each in records.items()}
+    # Of several the revision has only this one, which is called so beside others.
+    kernel = next(iter(tree.kernels))
+    return {f"{record_stem(*split_path(kernel))}-{each.target}": each for each in records.values()}
 
 
 def _watched(folder: Path) -> tuple[dict[str, Compilation], str | None]:

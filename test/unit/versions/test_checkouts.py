@@ -206,6 +206,16 @@ def test_a_file_that_the_revision_does_not_have(repository: Path, tmp_path: Path
     assert refused("HEAD", ["fresh.py"], tmp_path / "out").message == "git:HEAD has no fresh.py"
 
 
+def test_a_new_file_beside_others_is_left_out(repository: Path, tmp_path: Path) -> None:
+    (repository / "fresh.py").write_text("fresh")
+    assert check_out("HEAD~1", ["fresh.py", "k.py:f", "deep/er/k.py"], tmp_path / "out").kernels == (
+        "k.py:f",
+        "deep/er/k.py",
+    )
+    (repository / "other.py").touch()
+    assert refused("HEAD", ["fresh.py", "other.py"], tmp_path / "x").message == "git:HEAD has no fresh.py, other.py"
+
+
 def test_a_file_that_is_no_more(repository: Path, tmp_path: Path) -> None:
     commit(repository, {"k.py": None})
     assert read(check_out("HEAD~1", ["k.py"], tmp_path / "out")) == ["new"]

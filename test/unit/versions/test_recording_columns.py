@@ -144,6 +144,13 @@ def test_several_kernels_are_known_by_file_function_and_target(python: Interpret
     assert [*python.record(Asked(("a.py", "b.py:f"))).records] == ["a-sm_80", "b-f-sm_80"]
 
 
+@pytest.mark.parametrize("place", ["", "sm_80"])
+def test_what_a_revision_alone_has_of_several_is_known_by_the_same(python: Interpreter, place: str) -> None:
+    python.prepare(place, status="ok")
+    tree = Tree(("b.py:f",), Path.cwd())
+    assert [*python.record(Asked(("a.py", "b.py:f")), tree).records] == ["b-f-sm_80"]
+
+
 def test_kernels_that_fail_are_records_too(python: Interpreter) -> None:
     python.prepare("a-sm_80", status="failed", failure=Failure("cse", "no", "PassError"))
     python.prepare("b-sm_80", status="ok")
