@@ -16,6 +16,7 @@ from cutecc.support.spelling import did_you_mean
 INSTALLED = "installed"
 """The word for the environment that cutecc runs in."""
 _WHEEL = re.compile(r"v?(?P<version>\d+(?:\.\w+)*)(?P<flavour>\[[\w-]+\])?")
+_FLAVOUR = re.compile(r"\[(cu\d+)\]$")
 _NUMBERS = 3
 """Of a whole version: `4.8.1`."""
 _COMMA = re.compile(r""",(?=(?:[^'"]|'[^']*'|"[^"]*")*$)""")
@@ -42,6 +43,12 @@ class Column:
     """Of git, whose files are compiled in the place of those in the working tree."""
     options: tuple[str, ...] = field(default=())
     """For `cutecc compile`."""
+
+    @property
+    def flavour(self) -> str | None:
+        """What the wheel shall be built for, `cu13`; `None` where that is left to it."""
+        named = _FLAVOUR.search(self.wheel or "")
+        return named and named[1]
 
 
 def parse_columns(texts: Sequence[str], environments: Mapping[str, Path]) -> list[Column]:

@@ -44,7 +44,7 @@ class ColumnFacts(msgspec.Struct, frozen=True):
     """The hash of the revision; `None` for the working tree."""
     options: list[str] = []
     failure: str | None = None
-    """Why it has no kernels at all, or not all of them."""
+    """Why it has no kernels at all, or not all of them, or not of the flavour that it is called by."""
 
 
 class Cell(msgspec.Struct, frozen=True):
@@ -182,7 +182,12 @@ def _tree(column: Column, asked: Asked, folder: Path) -> Tree:
 def _facts(column: Column, tree: Tree, recorded: Recorded) -> ColumnFacts:
     first = next(iter(recorded.records.values()), None)
     versions = first.versions if first else None
-    return ColumnFacts(column.name, versions, tree.commit, [*column.options], recorded.failure)
+    failure = recorded.failure
+    if versions and versions.flavour and column.flavour not in (None, versions.flavour):
+        # The wheel says nothing of it, nor does pip of an extra that there is not.
+        other = f"it compiles as {versions.flavour}: there is no {column.flavour}, or the driver does not support it"
+        failure = "\n".join(filter(None, [other, failure]))
+    return ColumnFacts(column.name, versions, tree.commit, [*column.options], failure)
 
 
 def _row(key: str, filled: Sequence[Filled], names: Sequence[str], how: How) -> KernelRow:
@@ -279,9 +284,7 @@ def _run(
         for each in point:
             by_name.setdefault(each.variant, []).append(each)
     return [
-        _with_runs(cell, by_name[key], medians.get(key))
-        if cell and (key := name.replace("/", ":")) in by_name
-        else cell
+        _with_runs(cell, by_name[key], medians.get(key)) if cell and (key := _key(name)) in by_name else cell
         for cell, name in zip(cells, names, strict=True)
     ]
 

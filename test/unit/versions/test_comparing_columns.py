@@ -87,6 +87,24 @@ def test_columns_have_folders_of_their_own(monkeypatch: pytest.MonkeyPatch, tmp_
     assert len({*folders}) == 4
 
 
+@pytest.mark.parametrize(
+    "wheel, failure",
+    [
+        ("4.8.1[cu13]", "it compiles as cu12: there is no cu13, or the driver does not support it"),
+        *[("4.8.1[cu12]", None), ("4.8.1", None), ("4.8.1[cutlass]", None)],
+    ],
+)
+def test_another_flavour_than_asked_for_is_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, wheel: str, failure: str | None
+) -> None:
+    made = record()
+    made.versions = msgspec.structs.replace(made.versions, flavour="cu12")
+    monkeypatch.setattr(comparing, "make_environment", lambda *_: Path("python"))
+    monkeypatch.setattr(comparing, "record", lambda *_, **__: Recorded({"sm_80": made}))
+    (found,) = fill([Column(wheel, wheel=wheel)], ASKED, tmp_path, HOW)
+    assert found.facts.failure == failure
+
+
 # rows
 
 
