@@ -150,6 +150,7 @@ test-torch: $(BIN)/.torch bytecode
 VERSION_TARGETS := $(addprefix version-,$(sort $(VERSIONS) $(FEW_VERSIONS)))
 .PHONY: test-versions test-few-versions $(VERSION_TARGETS)
 test-versions: $(VERSIONS:%=version-%)
+	$(PYTEST) test/versions
 
 # One after the other: each takes all cores.
 test-few-versions: V ?= $(FEW_VERSIONS)
