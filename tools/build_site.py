@@ -97,7 +97,8 @@ def page_of(path: Path) -> str:
         return path.name
     if path.is_relative_to(ROOT / "docs") and path.suffix in (".svg", ".png"):
         return path.relative_to(ROOT / "docs").as_posix()
-    return f"source/{name}.md"
+    # Folders whose names begin with a dot are no pages.
+    return f"source/{name.removeprefix('.')}.md"
 
 
 def _add(made: Pages, path: Path) -> str:
