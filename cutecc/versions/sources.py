@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from difflib import SequenceMatcher
 from pathlib import PurePath
 
@@ -16,21 +16,16 @@ class Sources:
     def __init__(self, first: Mapping[str, str], later: Mapping[str, str]) -> None:
         self._first, self._later = first, later
         self._statements: dict[str, frozenset[int]] = {}
-        self._back: dict[Line, Line] = {}
-        """By line of the later record."""
+        self._forth: dict[Line, Line] = {}
+        """By line of the first record."""
         for name, text in later.items():
             other = _counterpart(name, first)
             if other is not None:
-                self._back |= {(name, new): (other, old) for new, old in _unchanged(first[other], text).items()}
-        self._forth = {old: new for new, old in self._back.items()}
+                self._forth |= {(other, old): (name, new) for old, new in _unchanged(first[other], text)}
 
     def in_later(self, line: Line) -> Line:
         """What a line of the first record is in the later one; itself where that has it no more."""
         return self._forth.get(line, line)
-
-    def in_first(self, line: Line) -> Line | None:
-        """What a line of the later record was in the first one; `None` where it is new."""
-        return self._back.get(line)
 
     def is_statement(self, line: Line) -> bool:
         """Whether a line of the later record is a statement of a kernel or a function that it may call."""
@@ -56,8 +51,8 @@ def _counterpart(name: str, others: Mapping[str, str]) -> str | None:
     return best if best is not None and common(best) else None
 
 
-def _unchanged(before: str, after: str) -> dict[int, int]:
-    """For each line of `after`, from 1, the line of `before` that it was; those that changed are left out."""
+def _unchanged(before: str, after: str) -> Iterator[tuple[int, int]]:
+    """Lines of `before`, from 1, with what they are in `after`; those that changed are left out."""
     old, new = before.split("\n"), after.split("\n")
-    blocks = SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
-    return {b + number + 1: a + number + 1 for a, b, size in blocks for number in range(size)}
+    for a, b, size in SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks():
+        yield from ((a + number, b + number) for number in range(1, size + 1))

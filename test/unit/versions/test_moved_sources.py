@@ -14,28 +14,24 @@ def test_a_file_is_found_by_the_most_of_its_path() -> None:
     first = {"/x/a/util.py": "one\ntwo", "/x/b/util.py": "three\nfour"}
     later = {"/y/b/util.py": "new\nthree\nfour", "/y/a/util.py": "one\ntwo"}
     sources = Sources(first, later)
-    assert sources.in_first(("/y/b/util.py", 3)) == ("/x/b/util.py", 2)
     assert sources.in_later(("/x/b/util.py", 2)) == ("/y/b/util.py", 3)
-    assert sources.in_first(("/y/a/util.py", 1)) == ("/x/a/util.py", 1)
+    assert sources.in_later(("/x/a/util.py", 1)) == ("/y/a/util.py", 1)
 
 
 def test_files_of_other_names_have_nothing_in_common() -> None:
     sources = Sources({"/x/k.py": "one"}, {"/x/l.py": "one"})
-    assert sources.in_first(("/x/l.py", 1)) is None
     assert sources.in_later(("/x/k.py", 1)) == ("/x/k.py", 1)
 
 
 def test_without_files_lines_are_themselves() -> None:
     sources = Sources({}, {})
     assert sources.in_later(("", 0)) == ("", 0)
-    assert sources.in_first(("", 0)) is None
     assert sources.text(("/k.py", 3)) == ""
 
 
 def test_a_line_that_changed_is_new() -> None:
     sources = Sources({A: "a\nb\nc"}, {B: "a\nB\nc"})
-    assert [sources.in_first((B, line)) for line in (1, 2, 3)] == [(A, 1), None, (A, 3)]
-    assert sources.in_later((A, 2)) == (A, 2)
+    assert [sources.in_later((A, line)) for line in (1, 2, 3)] == [(B, 1), (A, 2), (B, 3)]
 
 
 def test_texts_of_lines_that_one_of_them_has() -> None:
@@ -71,21 +67,19 @@ def test_unique_lines_are_followed_wherever_an_edit_moves_them(kept: list[str], 
             assert sources.in_later(where) == where
         else:
             assert sources.in_later(where) == (B, after.index(text) + 1)
-            assert sources.in_first(sources.in_later(where)) == where
 
 
 @given(lines, lines)
 def test_what_corresponds_is_the_same_text_in_the_same_order(before: list[str], after: list[str]) -> None:
     before, after = before or [""], after or [""]
     sources = Sources({A: "\n".join(before)}, {B: "\n".join(after)})
-    pairs = [(line, found[1]) for line in range(1, len(after) + 1) if (found := sources.in_first((B, line)))]
-    assert all(before[old - 1] == after[new - 1] for new, old in pairs)
-    assert [old for _, old in pairs] == sorted({old for _, old in pairs})
+    found = [(line, sources.in_later((A, line))) for line in range(1, len(before) + 1)]
+    pairs = [(old, new) for old, (file, new) in found if file == B]
+    assert all(before[old - 1] == after[new - 1] for old, new in pairs)
+    assert [new for _, new in pairs] == sorted({new for _, new in pairs})
 
 
 @given(lines)
 def test_a_file_that_is_the_same_has_the_same_lines(text: list[str]) -> None:
     sources = Sources({A: "\n".join(text)}, {A: "\n".join(text)})
-    assert all(
-        sources.in_later((A, line)) == (A, line) == sources.in_first((A, line)) for line in range(1, len(text) + 1)
-    )
+    assert all(sources.in_later((A, line)) == (A, line) for line in range(1, len(text) + 1))
