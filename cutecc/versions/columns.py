@@ -127,8 +127,11 @@ def _kind(word: str, environments: Mapping[str, Path]) -> tuple[str, list[str] |
         return _SOURCES, None
     if word in PASSES:
         return "code generators", ["--backend", word]
-    if word in NAMED or Path(word).is_file():
+    if word in NAMED:
         return "pipelines", ["--pipeline", word]
+    if Path(word).is_file():
+        # The same file where a revision's sources are compiled, in a folder of theirs.
+        return "pipelines", ["--pipeline", str(Path(word).absolute())]
     known = [*environments, INSTALLED, *NAMED, *PASSES]
     raise UsageError(
         f"--across: '{word}' is no version, environment, git:REVISION, pipeline, code generator or option",

@@ -123,10 +123,11 @@ def fill(columns: Sequence[Column], asked: Asked, folder: Path, how: How) -> lis
     What cannot be compiled is a failure of its column. Raises `UsageError` for options, revisions and environments that
     do not exist, and `EnvironmentFailure` for an environment that cannot be made.
     """
-    pythons = [_python(each, how) for each in columns]
     # Two columns may have names that are one as names of files.
     folders = [f"{number}-{file_name(each.name)}" for number, each in enumerate(columns)]
     trees = [_tree(each, asked, folder / "sources" / name) for each, name in zip(columns, folders, strict=True)]
+    # These take a minute to make: after all else that may be refused.
+    pythons = [_python(each, how) for each in columns]
     each_jobs = max(1, how.jobs // len(columns))
 
     def one(number: int) -> Recorded | UsageError:

@@ -59,10 +59,12 @@ def test_words_of_every_kind(text: str, column: Column) -> None:
     assert parse_columns([text], environments) == [column]
 
 
-def test_a_file_is_a_pipeline(tmp_path: Path) -> None:
+def test_a_file_is_a_pipeline_wherever_sources_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "own.txt"
     file.write_text("cse")
     assert one(str(file)).options == ("--pipeline", str(file))
+    monkeypatch.chdir(tmp_path)
+    assert one(f"git:HEAD {file.name}").options == ("--pipeline", str(file))
 
 
 def test_options_may_come_in_several_and_keep_their_order() -> None:

@@ -87,6 +87,16 @@ def test_columns_have_folders_of_their_own(monkeypatch: pytest.MonkeyPatch, tmp_
     assert len({*folders}) == 4
 
 
+def test_environments_are_made_when_all_else_is_right(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    made: list[object] = []
+    monkeypatch.setattr(comparing, "make_environment", lambda *told: made.append(told))
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match="is in no git repository"):
+        fill([Column("4.8.1", wheel="4.8.1"), Column("git:x", revision="x")], ASKED, tmp_path / "out", HOW)
+    assert made == []
+
+
 @pytest.mark.parametrize(
     "wheel, failure",
     [
