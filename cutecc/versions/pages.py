@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
@@ -67,6 +67,10 @@ def _failure(text: str | None) -> str:
     return f'<div class="error">{html.escape(text)}</div>' if text else ""
 
 
+def _places(lines: Iterable[str]) -> str:
+    return "".join(f'<div class="place">{html.escape(line)}</div>' for line in lines)
+
+
 def _differences(text: str) -> str:
     """Each in a line of its own, what is worse in bold."""
     parts = [html.escape(part) for part in text.split("; ")]
@@ -76,13 +80,13 @@ def _differences(text: str) -> str:
 def _row(row: KernelRow, names: Sequence[str], pages: dict[str, Path]) -> list[str]:
     norm = row.cells[0]
     source = html.escape(Path(row.source or "").name)
-    cells = [f'<strong>{html.escape(title(row))}</strong><div class="place">{source}</div>']
+    notes = _places(f"note: {note}" for note in row.notes)
+    cells = [f'<strong>{html.escape(title(row))}</strong><div class="place">{source}</div>{notes}']
     changes = {each.column: each for each in row.changes}
     for number, (name, cell) in enumerate(zip(names, row.cells, strict=True)):
         text = _differences(cell_text(norm, cell) if number else norm_text(norm))
-        failure = _failure(cell.failure if cell else None)
-        lines = change_lines(changes[name]) if name in changes else ()
-        said = "".join(f'<div class="place">{html.escape(line)}</div>' for line in lines)
+        failure = "".join(map(_failure, [cell.failure, *cell.problems] if cell else []))
+        said = _places(change_lines(changes[name]) if name in changes else ())
         link = f'<a href="{quote(pages[name].name)}">side by side</a>' if name in pages else ""
         cells.append(f"{text}{failure}{said}{link}")
     return cells

@@ -83,6 +83,15 @@ def test_kernels_that_a_column_lacks(tmp_path: Path) -> None:
     assert '<div class="error">the process ended with SIGSEGV</div>' in text
 
 
+def test_what_is_not_compared_and_what_is_wrong(tmp_path: Path) -> None:
+    wrong = cell(results="differs", problems=["N=3: y is <off>", "N=4: y too"])
+    filled, found = made(["a", "b"], [cell(results="reference"), wrong], differing=[])
+    found.rows[0] = msgspec.structs.replace(found.rows[0], notes=["not run: no <room>"])
+    text = write_pages(filled, found, tmp_path)[0].read_text()
+    assert '<div class="place">note: not run: no &lt;room&gt;</div>' in text
+    assert '<div class="error">N=3: y is &lt;off&gt;</div><div class="error">N=4: y too</div>' in text
+
+
 @pytest.mark.parametrize("place", ["file", "file/below"])
 def test_a_folder_that_cannot_be_made(tmp_path: Path, place: str) -> None:
     (tmp_path / "file").touch()
