@@ -12,6 +12,7 @@ from cutecc.doctor.variables import MEANINGS
 from cutecc.emulator.names import models
 from cutecc.ir.releases import RELEASES
 from cutecc.ir.version import INSTALL, PACKAGE, UNKNOWN, is_unknown, known_release, version_numbers
+from cutecc.support.distributions import OLDEST_PYTHON
 from cutecc.support.flavours import chosen, cuda_major
 from cutecc.target import known_targets, native_target
 
@@ -23,10 +24,11 @@ TOOLS: Mapping[str, tuple[str, str]] = {
     "cuobjdump": ("nvidia-cuda-cuobjdump", "tells what kernels take"),
 }
 """Programs of the CUDA toolkit: their packages, and what they are for."""
-_OLDEST_PYTHON = (3, 11)
 _OLDEST_TOOLS = (13, 0)
 _OLDEST_DRIVER = 12
 """The major version of CUDA whose driver can launch what cutecc compiles."""
+_PARTS = (f"{PACKAGE}-libs-core", f"{PACKAGE}-libs-base")
+"""What every release that cutecc knows consists of, besides a library for each flavour."""
 _NOT_NEEDED = "not installed, and not needed to launch what is compiled"
 _EMULATED = "kernels run on the emulator"
 _LONGEST_VALUE = 60
@@ -36,8 +38,8 @@ _LONGEST_VALUE = 60
 def python(facts: Facts) -> Iterator[Finding]:
     """The interpreter and the machine."""
     version = _dotted(facts.python)
-    if facts.python < _OLDEST_PYTHON:
-        yield fix("python", version, f"make an environment with Python {_dotted(_OLDEST_PYTHON)} or newer")
+    if facts.python < OLDEST_PYTHON:
+        yield fix("python", version, f"make an environment with Python {_dotted(OLDEST_PYTHON)} or newer")
     elif facts.system != "Linux":
         yield fix("python", f"{version} on {facts.system}", "use Linux, in WSL or a container too")
     elif facts.machine != "x86_64":
@@ -97,7 +99,7 @@ def libraries(facts: Facts) -> Iterator[Finding]:
         newest = f"{PACKAGE}-libs-{chosen(facts.flavours, facts.driver)}"
         compiles = f": {parts[newest]} compiles what {version} traces" if newest in others else ""
         yield fix("libraries", mixed + compiles, _reinstall(facts))
-    elif lacking := [name for name in (f"{PACKAGE}-libs-core", f"{PACKAGE}-libs-base") if name not in parts]:
+    elif lacking := [] if is_unknown(version) else [name for name in _PARTS if name not in parts]:
         yield fix("libraries", f"{' and '.join(lacking)} missing", _reinstall(facts))
     elif facts.contested_files:
         yield fix("libraries", f"two packages have installed {_some(facts.contested_files)}", _reinstall(facts))

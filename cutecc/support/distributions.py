@@ -12,6 +12,8 @@ from typing import NoReturn
 
 from cutecc.errors import NotInstalledError
 
+OLDEST_PYTHON = (3, 11)
+"""That both need."""
 OF_EXTRAS = frozenset({"click", "numpy", "rich", "llvmlite"})
 """The packages that `cutecc-runtime` does without, unless an extra of it is installed."""
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))

@@ -23,6 +23,7 @@ from cutecc.config import Settings
 from cutecc.errors import UsageError
 from cutecc.ir.version import PACKAGE
 from cutecc.record.naming import file_name
+from cutecc.support.distributions import OLDEST_PYTHON
 
 _FOLDER = "environments"
 _WHOLE = "cutecc-environment.txt"
@@ -39,8 +40,6 @@ _NONE = "(from versions: none)"
 """What pip says of a package of which it finds nothing at all: this one does exist."""
 _CONFLICT = ("ResolutionImpossible", "conflicting dependencies", "No solution found")
 _SHOWN_LINES = 12
-_OLDEST = (3, 11)
-"""The Python that cutecc needs."""
 
 
 class EnvironmentFailure(UsageError):
@@ -102,9 +101,9 @@ def check_environment(name: str, python: Path) -> None:
         raise UsageError(f"--env {name}={python} says nothing in {failure.timeout:.0f} s") from None
     lines = process.stdout.splitlines()
     version = re.fullmatch(r"(\d+)\.(\d+)", lines[0]) if lines else None
-    if version and (int(version[1]), int(version[2])) < _OLDEST:
+    if version and (int(version[1]), int(version[2])) < OLDEST_PYTHON:
         raise UsageError(
-            f"--env {name}: its Python is {version[0]}, and cutecc needs {'.'.join(map(str, _OLDEST))} or newer"
+            f"--env {name}: its Python is {version[0]}, and cutecc needs {'.'.join(map(str, OLDEST_PYTHON))} or newer"
         )
     if process.returncode or not version:
         said = process.stderr.strip()

@@ -14,6 +14,7 @@ from cutecc.doctor.checks import examine
 from cutecc.doctor.facts import Cache, Facts, Gpu, Tool
 from cutecc.doctor.finding import Finding
 from cutecc.ir.releases import RELEASES
+from cutecc.support.distributions import OLDEST_PYTHON
 
 ROOT = Path(__file__).parents[3]
 DSL = "nvidia-cutlass-dsl"
@@ -80,6 +81,7 @@ def test_the_oldest_packages_are_those_of_the_project() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     required = dict(each.split(">=") for each in project["dependencies"] if "," not in each)
     assert checks.OLDEST.items() <= required.items()
+    assert project["requires-python"] == f">={'.'.join(map(str, OLDEST_PYTHON))}"
     assert {package: required[package] for package, _ in checks.TOOLS.values()} == dict.fromkeys(
         [package for package, _ in checks.TOOLS.values()], "13.0"
     )
@@ -207,6 +209,7 @@ def test_the_python_part_is_of_another_version() -> None:
     [
         ({"packages": wheel(base=None)}, "fix", f"{DSL}-libs-base missing"),
         ({"packages": wheel(base=None, core=None)}, "fix", f"{DSL}-libs-core and {DSL}-libs-base missing"),
+        ({"packages": wheel("4.9.0", base=None)}, "ok", "cu12, all of 4.9.0"),
         ({"packages": wheel(cu12=None), "flavours": ()}, "fix", f"no {DSL}-libs-cu12 and no {DSL}-libs-cu13"),
         (
             {"packages": wheel(cu12=None, cu13="4.8.1"), "flavours": ("cu13",)},
