@@ -183,8 +183,7 @@ def cache_key(compiled: GemmDescription) -> str:
             "format": _FORMAT,
             "description": compiled.to_json(places=False).decode(),
             "cutecc": own_fingerprint(),
-            "wheels": {name: _version(name) for name in _WHEELS},
-            "flavour": flavour(),
+            "wheels": {name: _version(name) for name in (*_WHEELS, f"nvidia-cutlass-dsl-libs-{flavour()}")},
             "variables": variables,
         }
     )
