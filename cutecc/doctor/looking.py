@@ -102,7 +102,7 @@ def _files_of(distributions: list[metadata.Distribution]) -> tuple[tuple[str, ..
 def _module() -> str | None:
     try:
         spec = importlib.util.find_spec("cutlass")
-    except ValueError:
+    except (ImportError, ValueError):
         return None
     if spec is None:
         return None

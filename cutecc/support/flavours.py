@@ -42,7 +42,7 @@ def installed_flavours() -> tuple[str, ...]:
     """The flavours whose libraries are there, oldest first; none where there are no bindings."""
     try:
         spec = importlib.util.find_spec("cutlass")
-    except ValueError:  # a module of that name that says nothing of where it is from
+    except (ImportError, ValueError):  # it is kept away, or says nothing of where it is from
         return ()
     found: set[str] = set()
     for folder in (spec and spec.submodule_search_locations) or ():

@@ -90,5 +90,21 @@ def test_another_module_of_that_name_has_none(tmp_path: Path) -> None:
     assert done.stdout.strip() == "['', ()]"
 
 
+def test_a_module_that_is_kept_away_has_none() -> None:
+    program = """
+import sys
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name == "cutlass":
+            raise ImportError(name)
+sys.meta_path.insert(0, Blocked())
+from cutecc.doctor.looking import _module
+from cutecc.support.flavours import flavour
+print([flavour(), _module()])
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert done.stdout.strip() == "['', None]", done.stderr
+
+
 def test_the_wheel_is_shown_with_it() -> None:
     assert installed_wheel() == f"{installed_version()} {flavour()}"
