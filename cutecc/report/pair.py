@@ -390,11 +390,14 @@ def compare_ptx(a: Compilation, b: Compilation, *, names: bool = True) -> Code |
 
 def _code_lines(texts: Iterable[bytes], kernels: Sequence[str]) -> Iterator[str]:
     """PTX without line information and comments. Registers have no numbers, and no sigil that means another thing in
-    the text of a module; `kernels` have numbers for names."""
+    the text of a module; `kernels` have numbers for names, in the order in which they are met."""
+    # One may begin as another does, and those of parameters begin with their kernel's.
+    named = re.compile("|".join(map(re.escape, sorted(kernels, key=len, reverse=True))))
+    numbers: dict[str, str] = {}
     for text in texts:
         code = text.decode(errors="replace").partition("\n\t.section")[0]
-        for number, name in enumerate(kernels):
-            code = code.replace(name, f"kernel{number}")
+        if kernels:
+            code = named.sub(lambda name: numbers.setdefault(name[0], f"kernel{len(numbers)}"), code)
         for line in code.split("\n"):
             if not _NO_CODE.match(line):
                 yield _REGISTER.sub(r"\1", _COMMENT.sub("", line)).replace("%", "")

@@ -32,7 +32,18 @@ from cutecc.record import (
 )
 from cutecc.record.folder import read_folder
 from cutecc.record.stages import StageWriter, create
-from cutecc.report.pair import Lines, OutputPair, Pair, Results, RunPair, Times, counterpart, pair_of
+from cutecc.report.pair import (
+    Code,
+    Lines,
+    OutputPair,
+    Pair,
+    Results,
+    RunPair,
+    Times,
+    compare_ptx,
+    counterpart,
+    pair_of,
+)
 from cutecc.runtime.workspace import Workspace
 from cutecc.workbench import compared
 from cutecc.workbench.compared import Trial, compare
@@ -228,6 +239,16 @@ def test_instructions_are_of_ptx_where_one_has_no_sass(tmp_path: Path) -> None:
 def resources(kernel: str, registers: int, fraction: float = 0.5) -> KernelResources:
     occupancy = Occupancy(128, 4, 16, fraction, ["registers"])
     return KernelResources(kernel, registers, 0, 0, 0, 0, 0, 400, 1, occupancy)
+
+
+@pytest.mark.parametrize(("text", "same"), [("f1 f1_param_0 f10", False), ("g1 g1_param_0 f", True)])
+def test_ptx_whatever_kernels_are_called(tmp_path: Path, text: str, same: bool) -> None:
+    a, b = coded(tmp_path, "f f_param_0 f1\n"), coded(tmp_path, f"{text}\n")
+    a.resources = [resources("f", 1), resources("f1", 1)]
+    b.resources = [resources(name, 1) for name in ("f", "f1", "g1")]
+    code = compare_ptx(a, b, names=False)
+    assert code is not None and (code.lines == Lines(0, 0)) is same
+    assert compare_ptx(a, b) == Code(False, Lines(1, 1), 1, 1)
 
 
 def test_kernels_belong_together_by_symbol_and_else_by_name(tmp_path: Path) -> None:
