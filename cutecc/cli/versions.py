@@ -118,14 +118,7 @@ def _check(columns: Sequence[Column], kernels: tuple[str, ...], values: dict[str
             f"--across {columns[0].name} is one column: there is nothing to compare it with",
             hints=["name a second, or a --baseline; --json alone writes one"],
         )
-    named = {each.environment for each in columns}
-    for text in values["environments"]:
-        if (name := text.partition("=")[0]) not in named:
-            raise UsageError(
-                f"--env {name}: no column of --across is called so", hints=[f"as in --across 4.8.1,{name}"]
-            )
-    if values["packages"] and not any(each.wheel for each in columns):
-        raise UsageError("--from is for environments that are made, and --across names no version")
+    _check_environments(columns, values)
     if values["no_run"]:
         for name in ("device", "sizes", "no_time"):
             if values[name]:
@@ -134,6 +127,17 @@ def _check(columns: Sequence[Column], kernels: tuple[str, ...], values: dict[str
                 )
     if values["watch"] and (values["args"] or values["entry"]):
         raise UsageError("--arg and --entry are for kernel files, and --watch for a program")
+
+
+def _check_environments(columns: Sequence[Column], values: dict[str, Any]) -> None:
+    named = {each.environment for each in columns}
+    for text in values["environments"]:
+        if (name := text.partition("=")[0]) not in named:
+            raise UsageError(
+                f"--env {name}: no column of --across is called so", hints=[f"as in --across 4.8.1,{name}"]
+            )
+    if values["packages"] and not any(each.wheel for each in columns):
+        raise UsageError("--from is for environments that are made, and --across names no version")
 
 
 def _check_conditions(columns: Sequence[Column], conditions: Sequence[Condition], values: dict[str, Any]) -> None:

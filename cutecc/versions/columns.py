@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cutecc.errors import UsageError
+from cutecc.ir.releases import RELEASES
+from cutecc.ir.version import known_release
 from cutecc.passes.generation.choice import PASSES
 from cutecc.passes.named import NAMED
 from cutecc.support.spelling import did_you_mean
@@ -110,6 +112,19 @@ def _check_options(name: str, words: Sequence[str]) -> None:
             raise UsageError(f"--across '{name}': {option} is for all columns, and not for one of them", hints=hints)
 
 
+def _check_wheel(word: str, version: str, flavour: str) -> None:
+    """Before an environment is made: pip ignores an extra that it does not know."""
+    if known_release(version) is None:
+        known = f"{RELEASES[0].version} to {RELEASES[-1].version}"
+        raise UsageError(f"--across {word}: cutecc needs nvidia-cutlass-dsl {known}")
+    flavours = [each.name for each in RELEASES[-1].flavours]
+    if flavour and flavour not in flavours:
+        raise UsageError(
+            f"--across {word}: nvidia-cutlass-dsl has no flavour '{flavour}'",
+            hints=did_you_mean(flavour, flavours) or [f"there are {' and '.join(flavours)}"],
+        )
+
+
 _ENVIRONMENT, _SOURCES = "environments", "states of the sources"
 
 
@@ -122,6 +137,7 @@ def _kind(word: str, environments: Mapping[str, Path]) -> tuple[str, list[str] |
         if missing > 0:
             hints = [f"as in {match['version']}{'.0' * missing}{match['flavour'] or ''}"]
             raise UsageError(f"--across {word}: a version has three numbers", hints=hints)
+        _check_wheel(word, match["version"], (match["flavour"] or "").strip("[]"))
         return _ENVIRONMENT, None
     if word == _WORKING_TREE or (word.startswith(_REVISION) and word != _REVISION):
         return _SOURCES, None

@@ -64,6 +64,8 @@ class Cell(msgspec.Struct, frozen=True):
     """What was wrong with its results."""
     checksums: list[dict[str, str]] = []
     """For each run, the SHA-256 of every tensor that it may have written."""
+    inputs: list[str] = []
+    """For each run, its sizes and the seed of its inputs: `M=5, N=300, seed 0`."""
 
 
 class KernelRow(msgspec.Struct, frozen=True):
@@ -124,7 +126,8 @@ def fill(columns: Sequence[Column], asked: Asked, folder: Path, how: How) -> lis
     do not exist, and `EnvironmentFailure` for an environment that cannot be made.
     """
     # Two columns may have names that are one as names of files.
-    folders = [f"{number}-{file_name(each.name)}" for number, each in enumerate(columns)]
+    names = ["working-tree" if each.name == "." else file_name(each.name) for each in columns]
+    folders = [f"{number}-{name}" for number, name in enumerate(names)]
     trees = [_tree(each, asked, folder / "sources" / name) for each, name in zip(columns, folders, strict=True)]
     # These take a minute to make: after all else that may be refused.
     pythons = [_python(each, how) for each in columns]
@@ -139,18 +142,22 @@ def fill(columns: Sequence[Column], asked: Asked, folder: Path, how: How) -> lis
 
     with ThreadPoolExecutor(max(1, min(how.jobs, len(columns)))) as pool:
         tried = list(pool.map(one, range(len(columns))))
-    refused = {number: each for number, each in enumerate(tried) if isinstance(each, UsageError)}
-    for number, failure in refused.items():
-        # What one version does not take, such as a target, others may.
-        if columns[number].options or len(refused) == len(columns):
-            raise failure
-    recorded = [Recorded(failure=each.message) if isinstance(each, UsageError) else each for each in tried]
+    recorded = _accepted(columns, tried)
     checkouts = [
         None if each.revision is None else (f"{(folder / 'sources' / name).resolve()}/", f"git:{each.revision}:")
         for each, name in zip(columns, folders, strict=True)
     ]
     facts = [_facts(*each) for each in zip(columns, trees, recorded, strict=True)]
     return [Filled(*each) for each in zip(facts, recorded, checkouts, strict=True)]
+
+
+def _accepted(columns: Sequence[Column], tried: Sequence[Recorded | UsageError]) -> list[Recorded]:
+    """What came of the columns. What one version does not take, such as a target, others may: that is its failure."""
+    refused = {number: each for number, each in enumerate(tried) if isinstance(each, UsageError)}
+    for number, failure in refused.items():
+        if columns[number].options or len(refused) == len(columns):
+            raise failure
+    return [Recorded(failure=each.message) if isinstance(each, UsageError) else each for each in tried]
 
 
 def compare_columns(filled: Sequence[Filled], how: How) -> Comparison:
@@ -278,6 +285,9 @@ def _run(
         runs = list(run_all(subject, trial))
         medians = times(subject, trial) or {}
     except UsageError as failure:
+        # Sizes are the user's own: what is wrong with them is wrong with what was asked for.
+        if trial.sizes:
+            raise
         notes.append(f"not run: {failure.message}")
         return [*cells]
     by_name: dict[str, list[Run]] = {}
@@ -304,12 +314,13 @@ def _with_runs(cell: Cell, runs: Sequence[Run], microseconds: float | None) -> C
         results=next(each for each in reversed(_RESULTS) if each in verdicts),
         problems=problems,
         checksums=[run.checksums for run in runs],
+        inputs=[f"{_sizes(run, ', ')}seed {run.seed}" for run in runs],
     )
 
 
-def _sizes(run: Run) -> str:
+def _sizes(run: Run, end: str = ": ") -> str:
     text = ", ".join(f"{name}={size}" for name, size in run.sizes.items())
-    return f"{text}: " if text else ""
+    return f"{text}{end}" if text else ""
 
 
 def read_comparison(file: Path) -> Comparison:
@@ -361,6 +372,9 @@ def _identity(row: KernelRow) -> tuple[str, str, str]:
 def _beside(cell: Cell, before: Cell | None) -> Cell:
     """The cell, its results compared with those of an earlier one on the same inputs."""
     if before is None or not before.checksums or not cell.checksums or cell.results == "fails":
+        return cell
+    # Of other inputs nothing is known; as it stands, it was compared with another column, if with any.
+    if before.inputs != cell.inputs:
         return cell
     same = before.checksums == cell.checksums
     results: Result = "same bits" if same else "differs" if cell.results == "differs" else "other bits"

@@ -140,13 +140,15 @@ def checked(comparison: Comparison, conditions: Sequence[Condition], *, earlier:
 def breaches(comparison: Comparison, conditions: Sequence[Condition], *, earlier: bool = False) -> list[Breach]:
     """Where conditions hold, of all columns but the first; and where something does not compile.
 
-    What the first column does not compile either is its own breach alone, and none where it is of an `earlier` run.
+    What the first column does not compile either is its own breach alone, and none where it is of an `earlier` run, or
+    where all others compile it.
     """
     found: list[Breach] = []
     for row in comparison.rows:
         kernel = f"{row.kernel} {row.target}"
         before = row.cells[0]
-        if before and before.failure and not earlier:
+        mended = all(each and not each.failure for each in row.cells[1:])
+        if before and before.failure and not earlier and not mended:
             found.append(Breach(_COMPILES, kernel, comparison.columns[0].name, before.failure))
         for column, now in list(zip(comparison.columns, row.cells, strict=True))[1:]:
             # Of a column without any kernels it is said once.

@@ -21,7 +21,7 @@ class Sources:
         for name, text in later.items():
             other = _counterpart(name, first)
             if other is not None:
-                self._forth |= {(other, old): (name, new) for old, new in _unchanged(first[other], text)}
+                self._forth |= {(other, old): (name, new) for old, new in _counterparts(first[other], text)}
 
     def in_later(self, line: Line) -> Line:
         """What a line of the first record is in the later one; itself where that has it no more."""
@@ -51,8 +51,9 @@ def _counterpart(name: str, others: Mapping[str, str]) -> str | None:
     return best if best is not None and common(best) else None
 
 
-def _unchanged(before: str, after: str) -> Iterator[tuple[int, int]]:
-    """Lines of `before`, from 1, with what they are in `after`; those that changed are left out."""
+def _counterparts(before: str, after: str) -> Iterator[tuple[int, int]]:
+    """Lines of `before`, from 1, with what they are in `after`; changed ones, where as many have taken their place."""
     old, new = before.split("\n"), after.split("\n")
-    for a, b, size in SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks():
-        yield from ((a + number, b + number) for number in range(1, size + 1))
+    for tag, a, a_end, b, b_end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if tag == "equal" or a_end - a == b_end - b:
+            yield from zip(range(a + 1, a_end + 1), range(b + 1, b_end + 1), strict=True)

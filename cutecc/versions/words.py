@@ -85,7 +85,7 @@ def cell_text(before: Cell | None, now: Cell | None) -> str:
     if before is None or before.failure:
         return norm_text(now)
     found = list(map(str, differences(before, now)))
-    return "; ".join(found) or "the same"
+    return "; ".join(found) or "the same numbers"
 
 
 def place_text(place: PassPlace) -> str:
