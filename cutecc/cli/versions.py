@@ -7,11 +7,13 @@ import os
 import re
 import tempfile
 from collections.abc import Generator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from cutecc.cli.console import progress_bar
 from cutecc.cli.device import chosen_device
 from cutecc.cli.main import EXIT_FAILED
 from cutecc.cli.streams import output_to_stderr
@@ -83,7 +85,10 @@ def versions(context: click.Context, kernels: tuple[str, ...], **values: Any) ->
     _check_conditions(columns, conditions, values)
     with _folder(values["output"]) as folder, output_to_stderr(values["as_json"]), _how(values) as how:
         _check_device(conditions, how)
-        filled = fill(columns, _asked(kernels, values), folder, how)
+        with progress_bar(wanted=not values["quiet"], elapsed=True) as bar:
+            task = bar.add_task("columns compiled", total=len(columns))
+            each = replace(how, on_step=lambda: bar.advance(task))
+            filled = fill(columns, _asked(kernels, values), folder, each)
         comparison = compare_columns(filled, how)
         pages = _pages(filled, comparison, values["report"]) if values["report"] else []
     if baseline:
@@ -198,8 +203,6 @@ def _how(values: dict[str, Any]) -> Generator[How]:
     if values["no_run"]:
         yield how
         return
-    from dataclasses import replace
-
     sizes = parse_sizes(values["sizes"]) if values["sizes"] else ()
     with chosen_device(values["device"], quiet=True) as device:
         trial = Trial(device, sizes, values["seed"], settings=RunSettings(timed=not values["no_time"]))

@@ -107,6 +107,8 @@ class How:
     """Processes that compile at the same time."""
     on_event: Callable[[str], None] = lambda text: None
     """Is told what takes long."""
+    on_step: Callable[[], None] = lambda: None
+    """Is told when a column is compiled."""
 
 
 @dataclass(frozen=True)
@@ -139,6 +141,8 @@ def fill(columns: Sequence[Column], asked: Asked, folder: Path, how: How) -> lis
             return record(columns[number], asked, trees[number], pythons[number], records, jobs=each_jobs)
         except UsageError as failure:
             return failure
+        finally:
+            how.on_step()
 
     with ThreadPoolExecutor(max(1, min(how.jobs, len(columns)))) as pool:
         tried = list(pool.map(one, range(len(columns))))

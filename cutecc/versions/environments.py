@@ -40,6 +40,7 @@ _NONE = "(from versions: none)"
 """What pip says of a package of which it finds nothing at all: this one does exist."""
 _CONFLICT = ("ResolutionImpossible", "conflicting dependencies", "No solution found")
 _SHOWN_LINES = 12
+_TRY = "WARNING: Retrying"
 
 
 class EnvironmentFailure(UsageError):
@@ -212,7 +213,10 @@ def _failure(wheel: str, said: str) -> EnvironmentFailure:
         reason = ": it and the other packages need other versions of one another"
     else:
         reason = ""
-    shown = "\n".join(said.strip().splitlines()[-_SHOWN_LINES:])
+    lines = said.strip().splitlines()
+    # Of pip's tries the last one says why.
+    last = [not all(each.startswith(_TRY) for each in pair) for pair in zip(lines, [*lines[1:], ""], strict=True)]
+    shown = "\n".join([line for line, is_shown in zip(lines, last, strict=True) if is_shown][-_SHOWN_LINES:])
     return EnvironmentFailure(
         f"{PACKAGE} {wheel} cannot be installed{reason}",
         notes=[shown] if shown else [],

@@ -241,6 +241,13 @@ _UV_CONFLICT = """\
       conclude that your requirements are unsatisfiable."""
 
 
+def test_of_many_tries_the_last_is_shown(tools: Tools) -> None:
+    said = "".join(f"WARNING: Retrying (Retry(total={left}))\n" for left in range(4, -1, -1))
+    (tools.folder / "said").write_text(f"{said}ERROR: none")
+    tools.use(f'cat "{tools.folder / "said"}" >&2; exit 1', uv=False)
+    assert tools.fail().notes == ["WARNING: Retrying (Retry(total=0))\nERROR: none"]
+
+
 @pytest.mark.parametrize("uv", [True, False])
 @pytest.mark.parametrize(
     "said, reason",
