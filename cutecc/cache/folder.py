@@ -35,6 +35,14 @@ def cache_folder(settings: Settings) -> Path:
     return base / "cutecc" / _LAYOUT
 
 
+def environments_folder(settings: Settings) -> Path:
+    """The folder beside it that holds environments for versions of nvidia-cutlass-dsl (`cutecc.versions`).
+
+    Raises `CacheError` as `cache_folder` does.
+    """
+    return cache_folder(settings).parent / "environments"
+
+
 def check_folder(folder: Path) -> bool:
     """Whether there is a cache at `folder`.
 

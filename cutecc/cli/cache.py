@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import fnmatch
+import os
 import re
 import shutil
 import sys
 import time
 from datetime import datetime
+from pathlib import Path
 
 import click
 
 from cutecc.cache import direct, lookup, own_runs
 from cutecc.cache.entries import Stored, decode
+from cutecc.cache.folder import environments_folder
 from cutecc.cache.store import Entry, Store
 from cutecc.cli.main import EXIT_FAILED
 from cutecc.config import Settings, size_text
@@ -49,6 +52,10 @@ def info() -> None:
     count, size = store.unfinished()
     if count:
         click.echo(f"unfinished     {count}, {size_text(size)}")
+    if environments := _environments(settings):
+        click.echo(
+            f"environments   {len(environments)}, {size_text(sum(map(_size, environments)))}, of cutecc versions"
+        )
 
 
 @cache.command(name="list")
@@ -74,9 +81,16 @@ def list_(kernel: str | None) -> None:
 @cache.command()
 @click.argument("kernel", required=False)
 @click.option("--older-than", metavar="AGE", help="Only what was not used for so long: 90s, 20m, 12h, 30d, 4w.")
-def clear(kernel: str | None, older_than: str | None) -> None:
+@click.option("--environments", is_flag=True, help="Remove the environments of cutecc versions instead.")
+def clear(kernel: str | None, older_than: str | None, environments: bool) -> None:
     """Remove everything, or the compilations of KERNEL (* and ? stand for other characters)."""
-    store = Store.of(Settings.from_environment())
+    settings = Settings.from_environment()
+    if environments:
+        if kernel or older_than:
+            raise UsageError("--environments removes all of them", hints=["one alone is a folder that can be removed"])
+        _clear_environments(settings)
+        return
+    store = Store.of(settings)
     before = time.time() - _seconds(older_than) if older_than else float("inf")
     entries = [entry for entry, _ in _records(store, kernel)] + _runs(store, kernel) if kernel else store.entries()
     chosen = [entry for entry in entries if entry.used <= before]
@@ -86,6 +100,25 @@ def clear(kernel: str | None, older_than: str | None) -> None:
     store.remove_unfinished()
     records = sum(entry.is_record for entry in chosen)
     click.echo(f"removed {records} compilation{'' if records == 1 else 's'}, {size_text(sum(e.bytes for e in chosen))}")
+
+
+def _environments(settings: Settings) -> list[Path]:
+    """The folders of environments that are there."""
+    folder = environments_folder(settings)
+    return [each for each in folder.iterdir() if each.is_dir()] if folder.is_dir() else []
+
+
+def _size(folder: Path) -> int:
+    """Bytes of the files in a folder, each counted once."""
+    return sum(os.lstat(os.path.join(at, name)).st_size for at, _, names in os.walk(folder) for name in names)
+
+
+def _clear_environments(settings: Settings) -> None:
+    found = _environments(settings)
+    size = sum(map(_size, found))
+    if found:
+        shutil.rmtree(environments_folder(settings))
+    click.echo(f"removed {len(found)} environment{'' if len(found) == 1 else 's'}, {size_text(size)}")
 
 
 @cache.command()

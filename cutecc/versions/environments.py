@@ -18,14 +18,13 @@ import sys
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 
-from cutecc.cache.folder import CacheError, cache_folder, make_folder
+from cutecc.cache.folder import CacheError, environments_folder, make_folder
 from cutecc.config import Settings
 from cutecc.errors import UsageError
 from cutecc.ir.version import PACKAGE
 from cutecc.record.naming import file_name
 from cutecc.support.distributions import OLDEST_PYTHON
 
-_FOLDER = "environments"
 _WHOLE = "cutecc-environment.txt"
 """The file that an environment has once everything is installed: what that is."""
 _OWN = "cutecc"
@@ -45,11 +44,6 @@ _TRY = "WARNING: Retrying"
 
 class EnvironmentFailure(UsageError):
     """An environment that cannot be made."""
-
-
-def environments_folder(settings: Settings) -> Path:
-    """The folder that holds all environments. Raises `CacheError` where there is no home for it."""
-    return cache_folder(settings).parent / _FOLDER
 
 
 def make_environment(

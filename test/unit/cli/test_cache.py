@@ -47,6 +47,21 @@ def test_info(cutecc: Run, filled: Path) -> None:
     assert "no: CUTECC_CACHE is off" in cutecc("cache", "info", env={"CUTECC_CACHE": "no"}).stdout
 
 
+def test_environments_of_versions_are_counted_and_cleared_apart(cutecc: Run, filled: Path) -> None:
+    place = filled.parent / "environments"
+    for name in ("4.6.3-a", "4.7.1-b"):
+        (place / name / "lib").mkdir(parents=True)
+        (place / name / "lib" / "file").write_bytes(bytes(1 << 20))
+    (place / "4.6.3-a.lock").touch()
+    assert "environments   2, 2.0 MiB, of cutecc versions\n" in cutecc("cache", "info").stdout
+    assert "removes all of them" in cutecc("cache", "clear", "softmax", "--environments", status=2).stderr
+    assert cutecc("cache", "clear", "--environments").stdout == "removed 2 environments, 2.0 MiB\n"
+    assert not place.exists()
+    shown = cutecc("cache", "info").stdout
+    assert "compilations   2\n" in shown and "of cutecc versions" not in shown
+    assert cutecc("cache", "clear", "--environments").stdout == "removed 0 environments, 0 B\n"
+
+
 def test_list(cutecc: Run, filled: Path) -> None:
     lines = cutecc("cache", "list").stdout.splitlines()
     assert sorted(line.split()[6] for line in lines) == ["math_functions", "vector_copy"]
