@@ -162,8 +162,8 @@ def test_what_a_newer_wheel_consists_of_is_not_known() -> None:
 
 
 def test_another_module_of_that_name() -> None:
-    state, says, do = told("import", module="/work/cutlass/__init__.py", flavours=())
-    assert (state, says) == ("fix", f"'import cutlass' finds /work/cutlass/__init__.py, which is not {DSL}'s")
+    state, says, do = told("import", module="/elsewhere/cutlass/__init__.py", flavours=())
+    assert (state, says) == ("fix", f"'import cutlass' finds /elsewhere/cutlass/__init__.py, which is not {DSL}'s")
     assert do and "PYTHONPATH" in do
     assert told("import", module=None, flavours=())[2] == f"pip install --force-reinstall '{DSL}==4.8.1'"
 
