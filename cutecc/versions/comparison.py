@@ -14,7 +14,7 @@ import msgspec
 from cutecc.config import Settings
 from cutecc.emulator.names import models
 from cutecc.errors import RecordError, UsageError
-from cutecc.record import Compilation, Versions
+from cutecc.record import Compilation, Signature, Versions
 from cutecc.record.naming import file_name
 from cutecc.versions.changes import Change, change
 from cutecc.versions.checkouts import Tree, check_out, working_tree
@@ -65,7 +65,7 @@ class Cell(msgspec.Struct, frozen=True):
     checksums: list[dict[str, str]] = []
     """For each run, the SHA-256 of every tensor that it may have written."""
     inputs: list[str] = []
-    """For each run, its sizes and the seed of its inputs: `M=5, N=300, seed 0`."""
+    """For each run, where it was, its sizes, the seed of its inputs, and values: `cpu, M=5, seed 0, a=f32=0.5`."""
 
 
 class KernelRow(msgspec.Struct, frozen=True):
@@ -299,7 +299,9 @@ def _run(
         for each in point:
             by_name.setdefault(each.variant, []).append(each)
     return [
-        _with_runs(cell, by_name[key], medians.get(key)) if cell and (key := _key(name)) in by_name else cell
+        _with_runs(cell, by_name[key], medians.get(key), trial.device.kind, _values(subject.kernels[key].signature))
+        if cell and (key := _key(name)) in by_name
+        else cell
         for cell, name in zip(cells, names, strict=True)
     ]
 
@@ -309,7 +311,13 @@ def _key(name: str) -> str:
     return name.replace("/", ":")
 
 
-def _with_runs(cell: Cell, runs: Sequence[Run], microseconds: float | None) -> Cell:
+def _values(signature: Signature | None) -> str:
+    """The arguments that are no tensors, as specs have their values."""
+    known = signature.parameters if signature else []
+    return "".join(f", {each.name}={each.spec}" for each in known if "=" in each.spec and "[" not in each.spec)
+
+
+def _with_runs(cell: Cell, runs: Sequence[Run], microseconds: float | None, device: str, values: str) -> Cell:
     verdicts = {run.verdict for run in runs}
     problems = [f"{_sizes(run)}{problem}" for run in runs for problem in run.problems]
     return msgspec.structs.replace(
@@ -318,7 +326,7 @@ def _with_runs(cell: Cell, runs: Sequence[Run], microseconds: float | None) -> C
         results=next(each for each in reversed(_RESULTS) if each in verdicts),
         problems=problems,
         checksums=[run.checksums for run in runs],
-        inputs=[f"{_sizes(run, ', ')}seed {run.seed}" for run in runs],
+        inputs=[f"{device}, {_sizes(run, ', ')}seed {run.seed}{values}" for run in runs],
     )
 
 
@@ -356,10 +364,7 @@ def with_baseline(now: Comparison, earlier: Comparison) -> Comparison:
     rows: list[KernelRow] = []
     for row in now.rows:
         found = known.pop(_identity(row), None)
-        before = found and found.cells[position]
-        cells = [cell and _beside(cell, before) for cell in row.cells]
-        notes = row.notes if before else [*row.notes, "the baseline does not have it"]
-        rows.append(msgspec.structs.replace(row, cells=[before, *cells], notes=notes))
+        rows.append(_row_beside(row, found and found.cells[position]))
     files = {_identity(row)[0] for row in now.rows}
     for identity, row in known.items():
         if identity[0] in files and (before := row.cells[position]):
@@ -373,13 +378,25 @@ def _identity(row: KernelRow) -> tuple[str, str, str]:
     return Path(row.source or "").name, row.kernel, row.target
 
 
+def _row_beside(row: KernelRow, before: Cell | None) -> KernelRow:
+    """The row with the cell of an earlier run before all others."""
+    notes = [] if before else ["the baseline does not have it"]
+    if before and any(cell and _of_other_inputs(cell, before) for cell in row.cells):
+        notes = ["results are not compared with the baseline's: it ran on other inputs, or elsewhere"]
+    cells = [before, *(cell and _beside(cell, before) for cell in row.cells)]
+    return msgspec.structs.replace(row, cells=cells, notes=[*row.notes, *notes])
+
+
+def _of_other_inputs(cell: Cell, before: Cell) -> bool:
+    return bool(before.checksums and cell.checksums) and before.inputs != cell.inputs
+
+
 def _beside(cell: Cell, before: Cell | None) -> Cell:
     """The cell, its results compared with those of an earlier one on the same inputs."""
     if before is None or not before.checksums or not cell.checksums or cell.results == "fails":
         return cell
-    # Of other inputs nothing is known; as it stands, it was compared with another column, if with any.
-    if before.inputs != cell.inputs:
-        return cell
+    if _of_other_inputs(cell, before):
+        return msgspec.structs.replace(cell, results="reference")
     same = before.checksums == cell.checksums
     results: Result = "same bits" if same else "differs" if cell.results == "differs" else "other bits"
     return msgspec.structs.replace(cell, results=results)

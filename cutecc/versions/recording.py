@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
@@ -13,6 +12,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import msgspec
 
 import cutecc
 from cutecc.errors import Error, UsageError, message_of
@@ -69,7 +70,7 @@ def record(column: Column, asked: Asked, tree: Tree, python: Path, folder: Path,
         raise UsageError(f"--across '{column.name}': {said}" if column.options else said, hints=hints)
     try:
         records, failure = _watched(folder) if asked.program else (_compiled(folder, asked, tree), None)
-    except (Error, OSError, ValueError, KeyError, TypeError) as damage:
+    except (Error, OSError, msgspec.DecodeError) as damage:
         return Recorded(failure=f"{message_of(damage)}\n{said}".rstrip())
     if process.returncode < 0:
         failure = f"the process ended with {_signal(-process.returncode)}"
@@ -130,20 +131,37 @@ def _compiled(folder: Path, asked: Asked, tree: Tree) -> dict[str, Compilation]:
     return {f"{record_stem(*split_path(kernel))}-{each.target}": each for each in records.values()}
 
 
+class _Kernel(msgspec.Struct):
+    name: str
+    target: str
+    record: str | None
+
+
+class _Program(msgspec.Struct):
+    status: int
+    ended: str | None = None
+
+
+class _Index(msgspec.Struct):
+    """What is read of the index of a watch."""
+
+    kernels: list[_Kernel]
+    program: _Program
+
+
 def _watched(folder: Path) -> tuple[dict[str, Compilation], str | None]:
     """By name, target and the order in which the program compiled them; and how it ended, where that was not well."""
     try:
-        index = json.loads((folder / _INDEX).read_bytes())
+        index = msgspec.json.decode((folder / _INDEX).read_bytes(), type=_Index)
     except FileNotFoundError:
         return {}, None
     seen, found = Counter[str](), dict[str, Compilation]()
-    for each in index["kernels"]:
-        if each["record"]:
-            name = f"{each['name']}-{each['target']}"
+    for each in index.kernels:
+        if each.record:
+            name = f"{each.name}-{each.target}"
             seen[name] += 1
-            found[f"{name}#{seen[name]}"] = read_folder(folder / each["record"])
-    program = index["program"]
-    return found, f"the program ended with {program['ended']}" if program["status"] else None
+            found[f"{name}#{seen[name]}"] = read_folder(folder / each.record)
+    return found, f"the program ended with {index.program.ended}" if index.program.status else None
 
 
 def _signal(number: int) -> str:

@@ -16,6 +16,7 @@ from cutecc.versions import comparison as comparing
 from cutecc.versions.changes import Change, LineChange
 from cutecc.versions.columns import Column
 from cutecc.versions.comparison import (
+    Cell,
     ColumnFacts,
     Comparison,
     Filled,
@@ -251,6 +252,22 @@ def test_results_are_held_against_the_baselines_bits(before: Any, now: Any, resu
     row = with_baseline(made, comparison(["a"], [cell(checksums=before, results="reference")])).rows[0]
     assert row.cells[1] is not None
     assert row.cells[1].results == expected
+
+
+def test_results_on_other_inputs_are_not_held_against_a_baseline() -> None:
+    bits = [{"y": "1"}], [{"y": "2"}]
+    earlier = comparison(["a"], [cell(checksums=bits[0], results="reference", inputs=["cpu, M=5, seed 0"])])
+    now = comparison(["a"], [cell(checksums=bits[1], results="same bits", inputs=["cpu, M=5, seed 1"])])
+    row = with_baseline(now, earlier).rows[0]
+    assert row.cells[1] and row.cells[1].results == "reference"
+    assert "other inputs" in row.notes[0]
+
+
+def test_device_functions_that_only_their_names_tell_apart_belong_together() -> None:
+    norm, other = cell(), Cell(functions={"l": measures(registers=9)})
+    assert comparing._named_as(norm, other).functions == {"k": measures(registers=9)}
+    two = Cell(functions={"k": measures(), "l": measures()})
+    assert comparing._named_as(norm, two) is two
 
 
 def test_a_baseline_does_not_change_what_it_is_held_against() -> None:
