@@ -33,6 +33,7 @@ class ProcessDied(Error):
 
 
 _running: set[Call | Worker] = set()
+"""Those that have work to do."""
 
 
 def _forked() -> None:
@@ -45,9 +46,10 @@ if hasattr(os, "register_at_fork"):
 
 
 def interrupt() -> None:
-    """End all children of this process; whoever waits for one gets a `KeyboardInterrupt`.
+    """End the children of this process that are at work; whoever waits for one gets a `KeyboardInterrupt`.
 
-    Python delivers Ctrl-C to the main thread alone, and other threads may be waiting for children.
+    A `Worker` between two calls stays, for the next. Python delivers Ctrl-C to the main thread alone, and other threads
+    may be waiting for children.
     """
     for running in list(_running):
         running.interrupted = True
@@ -204,7 +206,6 @@ class Worker:
         self._requests = Connection(sender, readable=False)
         self._replies = Connection(receiver, writable=False)
         self.interrupted = False
-        _running.add(self)
         with contextlib.suppress(BrokenPipeError):
             self._requests.send((lasting_folder(), None if detached else os.getpid(), prepare))
 
@@ -213,6 +214,7 @@ class Worker:
 
         Raises what it raises; after `ProcessDied` the worker is over.
         """
+        _running.add(self)
         try:
             self._requests.send((function, arguments, on_event is not None))
             while (message := self._replies.recv())[0] == "event":
@@ -227,6 +229,8 @@ class Worker:
             if self.interrupted:
                 raise KeyboardInterrupt from None
             raise ProcessDied(end_of(status), notes=[log] if log else []) from None
+        finally:
+            _running.discard(self)
         try:
             return _result_of(kind, value)
         finally:
@@ -238,7 +242,6 @@ class Worker:
 
     def close(self) -> None:
         """End the child, and take away its temporary files."""
-        _running.discard(self)
         self._process.kill()
         self._process.wait()
         for resource in (self._requests, self._replies, self._log):

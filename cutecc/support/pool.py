@@ -89,10 +89,6 @@ class WorkerPool(Executor):
             if not task.future.set_running_or_notify_cancel():
                 continue
             try:
-                if worker and worker.interrupted:
-                    # While it had nothing to do: that interrupt was of other work.
-                    worker.close()
-                    worker = None
                 worker = worker or Worker()
                 self._workers[threading.current_thread()] = worker
                 if self._killed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -15,7 +16,7 @@ import pytest
 
 from cutecc.errors import Error, PassError, SourceLocation, UsageError
 from cutecc.support import isolation
-from cutecc.support.isolation import Call, ProcessDied, call
+from cutecc.support.isolation import Call, ProcessDied, Worker, call
 
 pytestmark = pytest.mark.usefixtures("cold_workers")
 
@@ -25,10 +26,8 @@ HERE = os.path.dirname(__file__)
 @pytest.fixture(autouse=True)
 def _children_find_this_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(HERE)
-    # The code generator's process, which earlier tests may have started, is kept.
-    before = set(isolation._running)
     yield
-    assert isolation._running <= before, "a child was forgotten"
+    assert not isolation._running, "a child was forgotten"
 
 
 # What runs in the child.
@@ -283,6 +282,13 @@ def test_interrupt_ends_the_children_of_all_threads() -> None:
     for thread in threads:
         thread.join(60)
     assert [type(error) for error in outcomes] == [KeyboardInterrupt] * 2
+
+
+def test_an_interrupt_leaves_a_worker_that_waits_for_its_next_call() -> None:
+    with contextlib.closing(Worker()) as worker:
+        assert worker.call("test_isolation:add", 1, 2) == 3
+        isolation.interrupt()
+        assert worker.call("test_isolation:add", 3, 4) == 7
 
 
 def test_a_call_can_be_killed_before_its_result_is_asked_for() -> None:
