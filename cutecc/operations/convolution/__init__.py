@@ -1,0 +1,1 @@
+"""Convolutions as implicit matrix products: described, chosen, compiled and run."""
