@@ -8,8 +8,8 @@ It is computed as a product of matrices of which one, gathered from the tensor, 
 | `dgrad` | outputs' gradient, gathered | filters | gradient of the activations | N·H·W | C | R·S·filters |
 | `wgrad` | outputs' gradient | activations, gathered | gradient of the filters | filters | R·S·C | N·P·Q |
 
-Activations are N×H×W×C with contiguous channels, outputs N×P×Q×filters, filters are filters×R×S×C. One and three spatial
-extents are as two. Of several groups each is such a product of its channels and filters, one of a batch.
+Activations are N×H×W×C with contiguous channels, outputs N×P×Q×filters, filters are filters×R×S×C. One and three
+spatial extents are as two. Of several groups each is such a product of its channels and filters, one of a batch.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ Kind = Literal["fprop", "dgrad", "wgrad"]
 """Outputs; the gradient of the activations, which is also the transposed convolution; that of the filters."""
 Iterator = Literal["analytic", "optimized", "few_channels", "fixed_channels"]
 """How the gathered matrix is walked along: from scratch at each step; from one step to the next, with what no step
-changes kept; with several taps of the filter in one step, each with fewer channels than a step is long, in any number or
-in one that is a constant."""
+changes kept; with several taps of the filter in one step, each with fewer channels than a step is long, in any number
+or in one that is a constant."""
 Stride = Literal["unity", "strided"]
 """Whether all strides are 1."""
 Mode = Literal["cross_correlation", "convolution"]
