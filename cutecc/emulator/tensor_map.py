@@ -6,7 +6,7 @@ rules that its arguments have to keep. Modes are innermost first.
 | byte | bits | what |
 | --- | --- | --- |
 | 0 | 64 | address |
-| 8 | 0–3 | 0; 2 where CuTe's host code makes the descriptor; 1 for im2col |
+| 8 | 0–3 | 0; 1 for im2col; of either 2 more where CuTe's host code makes the descriptor |
 | | 4–6 | rank - 1 |
 | | 7–10 | element type |
 | | 11–12, 13–14 | interleave, swizzle |
@@ -23,9 +23,8 @@ rules that its arguments have to keep. Modes are innermost first.
 
 The last 64 bytes are the driver's alone: descriptors that CuTe's host code makes have zeros there, and work.
 
-Descriptors for im2col have 1 in bits 0 to 3 of byte 8, and instead of the box: channels - 1 (byte 55); 16 bits each of
-the lower and of the upper corner (byte 56), in which each mode but the first and the last has 16, 8 or 5 bits with a
-sign; pixels - 1 (byte 60).
+Descriptors for im2col have, instead of the box: channels - 1 (byte 55); 16 bits each of the lower and of the upper
+corner (byte 56), in which each mode but the first and the last has 16, 8 or 5 bits with a sign; pixels - 1 (byte 60).
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ _MOST_BOX_BYTES = 227 * 1024
 MOST_MODES = 5
 _TILED = (0, 2)
 """What bits 64 to 67 are for tiled tensors."""
-_IM2COL = 1
+_IM2COL = (1, 3)
 _CORNER_BITS = {3: 16, 4: 8, 5: 5}
 """Of one mode, by rank."""
 
@@ -228,7 +227,7 @@ def decode(data: bytes) -> TensorMap | Im2colMap | None:
     mode = bits >> 64 & 0xF
     if mode in _TILED:
         return _tensor(bits)
-    tensor = _tensor(bits) if mode == _IM2COL else None
+    tensor = _tensor(bits) if mode in _IM2COL else None
     if tensor is None or (rank := len(tensor.sizes)) not in _CORNER_BITS:
         return None
     channels = (tensor.box[0], *(1 for _ in range(rank - 1)))
