@@ -37,9 +37,9 @@ def specs(description: GemmDescription) -> dict[str, str]:
     They are those of the kernel: where D is column-major, of the transposed product.
     """
     description = description.compiled()
-    sizes = {name: _mode(name, divisor) for name, divisor in divisors(description).items()}
+    sizes = {name: mode_spec(name, divisor) for name, divisor in divisors(description).items()}
     as_array = description.mode == "array"
-    operands = [_operand(description, each, sizes) for each in description.epilogue.operands]
+    operands = [operand_spec(description, each, sizes) for each in description.epilogue.operands]
     is_split = description.mode in ("split_k_serial", "split_k_parallel")
     return {
         "problem": "(i32, i32, i32, i32)",
@@ -88,7 +88,7 @@ def divisors(description: GemmDescription) -> dict[str, int]:
     return found
 
 
-def _mode(name: str, divisor: int, bits: int = 32) -> str:
+def mode_spec(name: str, divisor: int, bits: int = 32) -> str:
     facts = (["i64"] if bits == 64 else []) + ([f"div={divisor}"] if divisor > 1 else [])
     return f"?{name}{{{' '.join(facts)}}}" if facts else f"?{name}"
 
@@ -98,15 +98,15 @@ def _matrix(operand: Operand, rows: str, columns: str, rows_contiguous: bool, as
     if as_array:
         return "(i64[?L], i64)"
     align = min(operand.alignment_bytes, WIDEST_ALIGNMENT)
-    stride = _mode("", operand.alignment, bits=64)
+    stride = mode_spec("", operand.alignment, bits=64)
     if operand.layout == "interleaved32":
-        groups = _mode("", INTERLEAVED, bits=64)
+        groups = mode_spec("", INTERLEAVED, bits=64)
         return f"{operand.dtype}[{rows}, {INTERLEAVED}, ?, ?L]:({INTERLEAVED}, 1, {groups}, {groups}) align={align}"
     strides = f"{stride}, 1" if rows_contiguous else f"1, {stride}"
     return f"{operand.dtype}[{rows}, {columns}, ?L]:({strides}, {stride}) align={align}"
 
 
-def _operand(description: GemmDescription, operand: Input | Output, sizes: dict[str, str]) -> str:
+def operand_spec(description: GemmDescription, operand: Input | Output, sizes: dict[str, str]) -> str:
     if full := full_operand(description, operand):
         return _matrix(full, sizes["M"], sizes["N"], full.layout == "row", description.mode == "array")
     if operand.kind == "scalar":
@@ -114,4 +114,4 @@ def _operand(description: GemmDescription, operand: Input | Output, sizes: dict[
         return f"{operand.dtype}[?L]:(?{{i64}})" if in_memory else operand.dtype
     size = sizes["N" if operand.kind == "row" else "M"]
     align = min(operand.alignment * type_bits(operand.dtype) // 8, WIDEST_ALIGNMENT)
-    return f"{operand.dtype}[{size}, ?L]:(1, {_mode('', operand.alignment, bits=64)}) align={align}"
+    return f"{operand.dtype}[{size}, ?L]:(1, {mode_spec('', operand.alignment, bits=64)}) align={align}"

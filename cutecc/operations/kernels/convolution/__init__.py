@@ -1,0 +1,1 @@
+"""Kernels of convolutions: products of matrices of which one is gathered from a tensor."""
