@@ -1,0 +1,78 @@
+"""The sizes of convolutions, against loops over what a filter covers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cutecc.errors import ArgumentError
+from cutecc.operations.convolution.geometry import ConvolutionProblem, paddings, spatial
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_outputs_are_the_places_where_a_filter_fits(data: st.DataObject) -> None:
+    draw, sizes = data.draw, st.integers(1, 6)
+    rank = draw(st.integers(1, 3))
+    image, taps, stride, dilation = (draw(st.tuples(*[sizes] * rank)) for _ in range(4))
+    padding = draw(st.tuples(*[st.tuples(st.integers(0, 3), st.integers(0, 3))] * rank))
+    expected = [
+        sum(
+            start * stride[mode] + dilation[mode] * (taps[mode] - 1) < image[mode] + sum(padding[mode])
+            for start in range(20)
+        )
+        for mode in range(rank)
+    ]
+    groups, c, k = (draw(st.integers(1, 3)) for _ in range(3))
+    options: dict[str, Any] = {"padding": padding, "stride": stride, "dilation": dilation, "groups": groups}
+    if 0 in expected:
+        with pytest.raises(ArgumentError, match=r"there are no outputs: along [DHW] a filter reaches over"):
+            ConvolutionProblem(2, image, c * groups, k * groups, taps, **options)
+        return
+    problem = ConvolutionProblem(2, image, c * groups, k * groups, taps, **options)
+    assert problem.output == tuple(expected)
+    # Every product multiplies as often, but dgrad and wgrad with what lies in the padding too.
+    fprop, wgrad = problem.product("fprop"), problem.product("wgrad")
+    assert fprop.m * fprop.n * fprop.k * groups == wgrad.m * wgrad.n * wgrad.k * groups
+    assert (fprop.n, fprop.batches, wgrad.m, wgrad.n) == (k, groups, k, problem.taps * c)
+
+
+def test_numbers_stand_for_all_modes() -> None:
+    assert spatial(2, 3, "stride") == (2, 2, 2)
+    assert spatial([2], 2, "stride") == (2, 2)
+    assert paddings(1, 2) == ((1, 1), (1, 1))
+    assert paddings((1, 2), 2) == ((1, 1), (2, 2))
+    assert paddings(((1, 0), (2, 3)), 2) == ((1, 0), (2, 3))
+    problem = ConvolutionProblem(8, (56, 56), 64, 128, 3, padding=((1, 0), (1, 1)), stride=2)
+    assert str(problem) == "8x56x56x64 by 128x3x3, padding 1+0x1, stride 2x2"
+    assert problem.kernel_argument() == (8, 64, 128, (56, 56), (3, 3), (28, 28), (1, 1), (2, 2), (1, 1))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ({"stride": 0}, "a stride is at least 1 in each mode"),
+        ({"padding": -1}, "a padding is no less than 0"),
+        ({"padding": "same"}, "a number of zeros"),
+        ({"padding": (1, 2, 3)}, r"2 for H, W, not \(1, 2, 3\)"),
+        ({"dilation": (1, 2, 3)}, r"2, for H, W, not \(1, 2, 3\)"),
+        ({"groups": 3}, "8 channels do not divide into 3 groups"),
+        ({"groups": 0}, "at least 1 of its groups"),
+        ({"channels": 0}, "at least 1 of its channels"),
+        ({"filter": (7, 3)}, "along H a filter reaches over 7, and activations with padding have 5"),
+        ({"batch": 1 << 30}, r"2\^31"),
+        ({"image": (1, 2, 3, 4)}, "1 to 3 spatial extents, not the 4"),
+        ({"image": "5x5"}, "extents are whole numbers"),
+    ],
+)
+def test_sizes_that_do_not_go_together(sizes: dict[str, Any], message: str) -> None:
+    usual: dict[str, Any] = {"batch": 2, "image": (5, 5), "channels": 8, "filters": 8, "filter": (3, 3)}
+    with pytest.raises(ArgumentError, match=message):
+        ConvolutionProblem(**(usual | sizes))
+
+
+def test_a_batch_of_none_is_a_convolution() -> None:
+    assert ConvolutionProblem(0, 5, 8, 8, 3).product("fprop").m == 0
