@@ -26,8 +26,13 @@ Schedule = Literal["device", "host"]
 """Who finds out which group a tile belongs to: a small kernel before the product, or the host, which has to know all
 sizes then."""
 
+Scales = Literal["none", "blocks"]
+"""Factors of 8-bit floats in memory. `blocks`: in f32, of A one for each row and 128 of K, of B one for each 128 of K
+by 128 of N; the sums of 128 of K are multiplied by both, and added up in f32."""
+
 PACKINGS: tuple[Packing, ...] = get_args(Packing)
 SCHEDULES: tuple[Schedule, ...] = get_args(Schedule)
+SCALES: tuple[Scales, ...] = get_args(Scales)
 
 
 @dataclass(frozen=True)
@@ -38,11 +43,13 @@ class GroupedDescription:
     """The product of one group, of mode `gemm`."""
     packing: Packing = "list"
     schedule: Schedule = "device"
+    scales: Scales = "none"
 
     def __post_init__(self) -> None:
         of_kind(self.gemm, GemmDescription, "the product of a group")
         object.__setattr__(self, "packing", known_word(self.packing, PACKINGS, "packing"))
         object.__setattr__(self, "schedule", known_word(self.schedule, SCHEDULES, "schedule"))
+        object.__setattr__(self, "scales", known_word(self.scales, SCALES, "kind of scales"))
 
     @property
     def target(self) -> str:
@@ -79,6 +86,7 @@ class GroupedDescription:
     def name(self) -> str:
         """Short, for files and tables: `grouped_rows_…`, then what the product of a group is called."""
         words = ["grouped", self.packing, *([] if self.schedule == "device" else [self.schedule])]
+        words += [] if self.scales == "none" else [self.scales]
         return "_".join([*words, self.gemm.name.removeprefix("gemm_")])
 
     @property
