@@ -22,8 +22,8 @@ from cutecc.operations.choosing import epilogue_of
 from cutecc.operations.discovery import Request, ranked
 from cutecc.operations.epilogue.functions import gelu
 from cutecc.operations.epilogue.graph import Epilogue
-from cutecc.operations.gemm import compile_all
 from cutecc.operations.operand import most_aligned
+from cutecc.operations.operation import compile_all
 from cutecc.operations.problem_sizes import Problem
 from cutecc.operations.swizzle import SWIZZLES
 from cutecc.operations.validity import refusal

@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from cutecc.operations.discovery import Found, find, supports
     from cutecc.operations.epilogue.declarations import Column, Full, Row, Scalar
     from cutecc.operations.epilogue.graph import Epilogue
-    from cutecc.operations.gemm import Gemm, compile_all, load
+    from cutecc.operations.gemm import Gemm
     from cutecc.operations.instruction import MathInstruction
+    from cutecc.operations.loading import load
     from cutecc.operations.operand import Operand
+    from cutecc.operations.operation import compile_all
     from cutecc.operations.operators import compile, through_cutecc
     from cutecc.operations.status import Status
     from cutecc.operations.tile import TileDescription
@@ -76,10 +78,10 @@ _HOMES = {
     "allocated_bytes": "device_memory",
     "autotune": "autotuning",
     "compile": "operators",
-    "compile_all": "gemm",
+    "compile_all": "operation",
     "find": "discovery",
     "gemm_descriptions": "candidates",
-    "load": "gemm",
+    "load": "loading",
     "set_pool_size": "device_memory",
     "set_release_threshold": "device_memory",
     "supports": "discovery",

@@ -19,7 +19,8 @@ from cutecc.operations.candidates import ORDERS, USUAL_ACCUMULATORS
 from cutecc.operations.choosing import EpilogueLike, device_target, problem_of, target_name
 from cutecc.operations.description import GemmDescription
 from cutecc.operations.discovery import Arguments, Request, ranked, read_arguments
-from cutecc.operations.gemm import Gemm, compile_all
+from cutecc.operations.gemm import Gemm
+from cutecc.operations.operation import compile_all
 from cutecc.operations.tile_model import Problem, machine
 from cutecc.operations.tuning_results import Timed, Tuning
 from cutecc.operations.validity import refusal

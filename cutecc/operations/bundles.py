@@ -13,7 +13,7 @@ import msgspec
 
 from cutecc.errors import RecordError, UsageError
 from cutecc.kernel import Kernel
-from cutecc.operations.description import GemmDescription
+from cutecc.operations.any_description import Description, from_json
 from cutecc.operations.words import path_of
 from cutecc.record import archive
 from cutecc.record.bundle import OPERATION_INDEX, decode_bundle, encode_bundle
@@ -29,7 +29,7 @@ class Form(msgspec.Struct):
 
     file: str
     description: msgspec.Raw
-    """As `GemmDescription.to_json` writes it."""
+    """As its `to_json` writes it."""
 
 
 class Member(msgspec.Struct):
@@ -47,7 +47,7 @@ class _Index(msgspec.Struct):
     members: list[Member]
 
 
-def write(path: str | Path, operations: Sequence[Sequence[tuple[GemmDescription, Kernel]]]) -> None:
+def write(path: str | Path, operations: Sequence[Sequence[tuple[Description, Kernel]]]) -> None:
     """Write operations, each for another target and with its forms, to the file `path`, whole or not at all.
 
     Raises `RecordError` for kernels that cannot be put into a bundle and a file that cannot be written, `UsageError`
@@ -72,7 +72,7 @@ def write(path: str | Path, operations: Sequence[Sequence[tuple[GemmDescription,
     write_whole(path, [data], "the operation")
 
 
-def read(path: str | Path) -> dict[str, list[tuple[GemmDescription, Kernel]]]:
+def read(path: str | Path) -> dict[str, list[tuple[Description, Kernel]]]:
     """The forms of each target in the file `path`, in its order. The whole file is read and checked.
 
     Raises `RecordError` for one that cannot be read, is damaged, is none, or has a newer major version.
@@ -84,7 +84,7 @@ def read(path: str | Path) -> dict[str, list[tuple[GemmDescription, Kernel]]]:
         raise RecordError(f"cannot read {path}: {failure.strerror}") from None
     index = _index_of(data, path)
     entries = {each.name: each for each in archive.unpack(data, str(path))}
-    found: dict[str, list[tuple[GemmDescription, Kernel]]] = {}
+    found: dict[str, list[tuple[Description, Kernel]]] = {}
     for member in index.members:
         for form in member.forms:
             entry = entries.get(form.file)
@@ -93,7 +93,7 @@ def read(path: str | Path) -> dict[str, list[tuple[GemmDescription, Kernel]]]:
             content = data[entry.offset : entry.offset + entry.size]
             (compilation,) = decode_bundle(content, f"{path}: {form.file}")
             try:
-                description = GemmDescription.from_json(bytes(form.description))
+                description = from_json(bytes(form.description))
             except UsageError as error:
                 raise RecordError(f"{path} is damaged: {form.file} is of no operation: {error.message}") from None
             found.setdefault(member.target, []).append((description, Kernel(compilation)))

@@ -1,4 +1,4 @@
-"""Calls of a product on a GPU: the first of a form in full, later ones by a look-up and a launch."""
+"""Calls of an operation on a GPU: the first of a form in full, later ones by a look-up and a launch."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ class _Known:
 
 
 class Calls:
-    """The calls of one form of a product. Threads may share it."""
+    """The calls of one form of an operation. Threads may share it."""
 
-    def __init__(self, variant: Variant, pools: Callable[[int], DevicePool] = pool_of, cuda: Any = None) -> None:
+    def __init__(self, variant: Variant[Any], pools: Callable[[int], DevicePool] = pool_of, cuda: Any = None) -> None:
         """`pools` gives the memory of a GPU, `cuda` is `cuda.bindings.driver` or what stands in for it.
 
         Raises what compiling raises, and `LaunchError` for a kernel that cannot be launched.
@@ -70,9 +70,9 @@ class Calls:
         self._used: dict[int, set[int]] = {}
         """Streams that were launched on, by GPU."""
         self._waiting = forks.lock()
-        self._takes_tables = variant.description.mode == "array"
+        self._takes_tables = variant.takes_tables
         self._arrays = variant.array_names
-        inputs = {each.name: each for each in variant.description.epilogue.inputs}
+        inputs = {each.name: each for each in variant.description.gemm.epilogue.inputs}
         self._numbers = tuple(
             # Integers are taken as residues, which only binding computes.
             (name, inputs[name].default, is_float(inputs[name].dtype))
@@ -87,7 +87,7 @@ class Calls:
         """Launch a call that is like an earlier one; false when it is not: nothing was done then."""
         stream = given.stream
         values: list[Any] = []
-        form: list[Any] = [given.slices]
+        form: list[Any] = [given.settings]
         try:
             arrays = given.arguments
             for name in self._arrays:
@@ -149,8 +149,7 @@ class Calls:
         library = _library(bound.arrays)
         current = current_stream(library, ordinal)
         stream = current() if given.stream is None else read_stream(given.stream)
-        size = self._variant.workspace_bytes(bound.problem, bound.slices)
-        zeroed = self._variant.zeroed_bytes(bound.problem, bound.slices)
+        size, zeroed = bound.workspace_bytes, bound.zeroed_bytes
         with loaded.device.current():
             pool = None
             if size and given.workspace is None:
@@ -162,7 +161,7 @@ class Calls:
             values = dict(bound.values)
             if view is not None:
                 values["workspace"] = view
-            if self._variant.is_persistent:
+            if self._variant.takes_multiprocessors:
                 values["multiprocessors"] = loaded.device.multiprocessors
             planned = self._launch(bound, values, loaded, stream)
             if block is not None:
@@ -219,7 +218,7 @@ class Calls:
 
     def _form(self, given: Given) -> tuple[Any, ...] | None:
         """What `repeat` looks a call up by; `None` for arrays that it does not read."""
-        form: list[Any] = [given.slices]
+        form: list[Any] = [given.settings]
         try:
             for name in self._arrays:
                 array = given.arguments[name]

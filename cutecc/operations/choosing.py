@@ -12,8 +12,9 @@ from cutecc.arguments.arrays import Array
 from cutecc.config import Settings
 from cutecc.emulator.names import best_modelled
 from cutecc.errors import ArgumentError, EpilogueError, NoGpuError, UsageError
+from cutecc.operations.any_description import AnyDescription, with_product
 from cutecc.operations.arguments import read
-from cutecc.operations.description import GemmDescription, Mode, matched
+from cutecc.operations.description import Mode, matched
 from cutecc.operations.epilogue.graph import Epilogue
 from cutecc.operations.epilogue.named import named_epilogue
 from cutecc.operations.operand import Operand
@@ -87,16 +88,17 @@ def epilogue_of(
     return Epilogue.trace(epilogue, accumulator=accumulator, **given)
 
 
-def forms(description: GemmDescription) -> list[GemmDescription]:
+def forms(description: AnyDescription) -> list[AnyDescription]:
     """The description, and if beta = 0 does away with its source the one that is left then."""
-    if description.epilogue.source is None or description.epilogue.operand("beta") is None:
+    gemm = description.gemm
+    if gemm.epilogue.source is None or gemm.epilogue.operand("beta") is None:
         return [description]
     try:
-        epilogue = description.epilogue.without_source()
+        epilogue = gemm.epilogue.without_source()
     except EpilogueError:
         return [description]
-    plain = matched(epilogue, None, description.d, description.instruction.accumulator)
-    return [description, replace(description, c=None, epilogue=plain)]
+    plain = matched(epilogue, None, gemm.d, gemm.instruction.accumulator)
+    return [description, with_product(description, replace(gemm, c=None, epilogue=plain))]
 
 
 def target_name(name: str | None) -> str:

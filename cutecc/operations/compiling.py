@@ -19,15 +19,15 @@ from cutecc.cache.store import Store
 from cutecc.config import Settings
 from cutecc.errors import Error
 from cutecc.kernel import Kernel
-from cutecc.operations.description import GemmDescription
-from cutecc.operations.kernels import build, signature
+from cutecc.operations.any_description import Description
+from cutecc.operations.kernels import build
 from cutecc.record import ArtifactKind, Compilation, Remark
 from cutecc.support.flavours import flavour
 
 if TYPE_CHECKING:
     from cutecc.compilation.request import CompileOptions
 
-Progress = Callable[[GemmDescription, Kernel | Error], None]
+Progress = Callable[[Description, Kernel | Error], None]
 
 _FORMAT = 1
 _ARTIFACTS: tuple[ArtifactKind, ...] = ("ptx", "cubin", "host-program")
@@ -40,7 +40,7 @@ _FEW = 2
 
 
 def compile_descriptions(
-    descriptions: Sequence[GemmDescription],
+    descriptions: Sequence[Description],
     *,
     options: CompileOptions | None = None,
     workers: int | None = None,
@@ -70,7 +70,7 @@ def compile_descriptions(
 
 
 def _compile(
-    missing: dict[str, GemmDescription],
+    missing: dict[str, Description],
     options: CompileOptions | None,
     workers: int | None,
     progress: bool | Progress,
@@ -91,7 +91,7 @@ def _compile(
             if callable(progress):
                 progress(each, result)
         return found
-    by_entry: dict[str, GemmDescription] = {}
+    by_entry: dict[str, Description] = {}
     listed: list[Job] = []
     for each in missing.values():
         compiled = each.compiled()
@@ -101,7 +101,7 @@ def _compile(
             Job(
                 build.FILE,
                 entry=entry,
-                args=signature.specs(compiled),
+                args=build.specs(compiled),
                 target=compiled.target,
                 options=options,
                 cache=cache,
@@ -119,13 +119,13 @@ def _compile(
     return dict(zip(missing, results, strict=True))
 
 
-def _compile_here(description: GemmDescription, options: CompileOptions, cache: bool | None) -> Kernel | Error:
+def _compile_here(description: Description, options: CompileOptions, cache: bool | None) -> Kernel | Error:
     """What compiling in this process gives."""
     from cutecc.driver import compile
 
     compiled = description.compiled()
     try:
-        entry, specs = build.build(compiled.to_json()), signature.specs(compiled).values()
+        entry, specs = build.build(compiled.to_json()), build.specs(compiled).values()
         kernel = compile(entry, *specs, target=compiled.target, options=options, cache=cache)
     except Error as error:
         return error
@@ -133,7 +133,7 @@ def _compile_here(description: GemmDescription, options: CompileOptions, cache: 
     return kernel
 
 
-def _restore(description: GemmDescription) -> Kernel | None:
+def _restore(description: Description) -> Kernel | None:
     """The kernel that the cache has."""
     start = time.perf_counter()
     compiled = description.compiled()
@@ -159,7 +159,7 @@ def _restore(description: GemmDescription) -> Kernel | None:
     return Kernel(compilation)
 
 
-def _keep(description: GemmDescription, compilation: Compilation) -> None:
+def _keep(description: Description, compilation: Compilation) -> None:
     """Keep a kernel under its description. Nobody fails because of the cache: a warning says what is wrong with it."""
     if compilation.status != "ok" or compilation.signature is None:
         return
@@ -175,7 +175,7 @@ def _keep(description: GemmDescription, compilation: Compilation) -> None:
         compilation.warnings.append(Remark("warning", error.message))
 
 
-def cache_key(compiled: GemmDescription) -> str:
+def cache_key(compiled: Description) -> str:
     """What decides about a kernel: its description, this cutecc, the DSL, and the variables that it reads."""
     variables = {name: value for name, value in os.environ.items() if name.startswith(_VARIABLES)}
     return digest_of(

@@ -68,6 +68,11 @@ class GemmDescription:
         object.__setattr__(self, "mode", known_word(self.mode, MODES, "mode"))
 
     @property
+    def gemm(self) -> GemmDescription:
+        """Itself: the product, as every kind of description has one."""
+        return self
+
+    @property
     def family(self) -> Family:
         """The kernels that compute it."""
         return FAMILIES[self.instruction.unit]

@@ -1,4 +1,4 @@
-"""Calls of a product on the CPU emulator, on arrays of the CPU, in place."""
+"""Calls of an operation on the CPU emulator, on arrays of the CPU, in place."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _POISON = 0xAB
 """What is in a workspace that nobody has written: no zeros, which would hide that it is read."""
 
 
-def emulate(variant: Variant, bound: Bound, options: EmulatorOptions, workspace: Any = None) -> Emulation:
+def emulate(variant: Variant[Any], bound: Bound, options: EmulatorOptions, workspace: Any = None) -> Emulation:
     """Run a call that was bound to its end, in the `workspace` that is given; returns what was found and counted.
 
     Raises `ArgumentError` and `EmulatorError` as `Kernel.emulate` does.
@@ -41,12 +41,11 @@ def emulate(variant: Variant, bound: Bound, options: EmulatorOptions, workspace:
                 hints=['leave out device="cpu" to run on a GPU, or move it with .cpu()'],
             )
     arguments = dict(bound.values)
-    if size := variant.workspace_bytes(bound.problem, bound.slices):
-        zeroed = variant.zeroed_bytes(bound.problem, bound.slices)
+    if size := bound.workspace_bytes:
         arguments["workspace"] = (
-            _workspace(size, zeroed) if workspace is None else given_workspace(workspace, size, "cpu")
+            _workspace(size, bound.zeroed_bytes) if workspace is None else given_workspace(workspace, size, "cpu")
         )
-    if variant.is_persistent:
+    if variant.takes_multiprocessors:
         arguments["multiprocessors"] = machine(variant.description.target).multiprocessors
     tables = {name: each for name, each in bound.arrays.items() if isinstance(each, MatrixArray)}
     emulator = _Emulator(variant.kernel, tables)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cutecc.errors import ArgumentError, Error, UsageError
+from cutecc.errors import ArgumentError, UsageError
 from cutecc.operations import candidates, validity
 from cutecc.operations.arguments import described
 from cutecc.operations.choosing import (
@@ -17,12 +16,10 @@ from cutecc.operations.choosing import (
     device_target,
     epilogue_of,
     example,
-    fitting_target,
     mode_of,
     problem_of,
     sizes_of,
     target_name,
-    target_names,
     usual_epilogue,
     usual_result,
 )
@@ -32,12 +29,11 @@ from cutecc.operations.operand import Operand, as_operand, type_name
 from cutecc.operations.product import Product
 from cutecc.operations.swizzle import Swizzle, parse_swizzle
 from cutecc.operations.tile import TileDescription, TileRequest
-from cutecc.operations.tile_model import LARGE, Problem
+from cutecc.operations.tile_model import LARGE
 from cutecc.operations.words import of_kind, shown
 
 if TYPE_CHECKING:
-    from cutecc.kernel import Kernel
-    from cutecc.report.writing import Report
+    pass
 
 
 class Gemm(Product):
@@ -110,31 +106,13 @@ class Gemm(Product):
             swizzle=None if swizzle is None else parse_swizzle(swizzle),
             mode=mode,
         )
-        super().__init__(self._choose(target=target_name(target)))
+        self._begin(self._choose(target=target_name(target)))
 
     @classmethod
     def of(cls, description: GemmDescription) -> Gemm:
         """The operation of a description. Raises `UsageError` with the reason and the nearest where there is none."""
         validity.check(of_kind(description, GemmDescription, "the description of an operation")).require()
-        return cls._made(description, ())
-
-    @classmethod
-    def _made(
-        cls,
-        description: GemmDescription,
-        kernels: Sequence[Kernel | None],
-        choose: Callable[..., GemmDescription] | None = None,
-        problem: Problem | None = None,
-    ) -> Gemm:
-        made = cls.__new__(cls)
-        made._choose, made._problem = choose, problem
-        Product.__init__(made, description, kernels)
-        return made
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # What is compiled goes along; results that have not come back, tables and plans of launches do not.
-        kernels = [each.kernel if each.has_kernel else None for each in self.variants]
-        return Gemm._made, (self.description, kernels, self._choose, self._problem)
+        return cls.made(description)
 
     @classmethod
     def for_arguments(
@@ -192,24 +170,6 @@ class Gemm(Product):
             return made(extents=True)
         return op if op.description.family == "sm90" else made(extents=True)
 
-    @classmethod
-    def load(cls, path: str | Path, *, target: str | None = None) -> Gemm:
-        """The operation that `bundle` wrote. Needs neither the DSL nor MLIR.
-
-        Of several targets the one that fits this machine's GPU, or `target`. Raises `RecordError` for a file that is
-        no such bundle, `UsageError` for a target that it does not hold.
-        """
-        from cutecc.operations import bundles
-
-        found = bundles.read(path)
-        name = target or fitting_target(list(found))
-        if name not in found:
-            raise UsageError(f"{path} holds nothing for {name}", hints=[f"it is for {', '.join(found)}"])
-        return cls._made(found[name][0][0], [kernel for _, kernel in found[name]])
-
-    def __repr__(self) -> str:
-        return f"<Gemm {self.description.name}>"
-
     def tile_descriptions(self) -> list[TileDescription]:
         """The valid tiles for these operands, this instruction and epilogue, the best guess first."""
         return [each.tile for each in candidates.with_tiles([replace(self.description, swizzle="identity1")])]
@@ -221,119 +181,9 @@ class Gemm(Product):
         """
         return Gemm.of(candidates.with_tiles([self.description], self._problem or LARGE, _checked_tile(tile))[0])
 
-    # Compiling.
-
-    def compile(self, *, progress: bool = False) -> Kernel:
-        """Compile what is not compiled yet, or take it from the cache, and return the kernel.
-
-        With a source there are two, since beta = 0 means that C is not read: the one that reads it is returned, and
-        `kernels` has both. Raises `cutecc.Error` for what does not compile.
-        """
-        results = compile_all([self], progress=progress)
-        if isinstance(results[0], Error):
-            raise results[0]
-        return results[0]
-
-    @property
-    def kernels(self) -> list[Kernel]:
-        """The compiled kernels: the operation's, and if C can be left out that of the form without it."""
-        self.compile()
-        return [each.kernel for each in self.variants]
-
-    def bundle(self, path: str | Path, *, targets: Sequence[str] | str | None = None) -> None:
-        """Write the compiled operation to one file, which `Gemm.load` reads where neither the DSL nor MLIR is.
-
-        `targets` are those to compile it for, by default its own; on each, what was not given is chosen anew. Raises as
-        `compile` does, `RecordError` for a file that cannot be written, `UsageError` when something else is there.
-        """
-        from cutecc.operations import bundles
-
-        names = [self.description.target] if targets is None else target_names(targets)
-        operations = [self if name == self.description.target else self._for_target(name) for name in names]
-        for result in compile_all(operations):
-            if isinstance(result, Error):
-                raise result
-        bundles.write(path, [[(each.description, each.kernel) for each in op.variants] for op in operations])
-
-    def report(self, path: str | Path, *, open: bool = False) -> Report:
-        """Write the page that shows how the kernel is compiled to the HTML file `path`; with `open` show it too.
-
-        Compiles the kernel again: the page shows what each pass made, of which the cache keeps nothing. Raises as
-        `compile` and `cutecc.write_report` do.
-        """
-        from cutecc.compilation.request import CompileOptions
-        from cutecc.operations.compiling import compile_descriptions
-        from cutecc.report.writing import write_report
-
-        (kernel,) = compile_descriptions([self.description], options=CompileOptions(report=True))
-        if isinstance(kernel, Error):
-            raise kernel
-        report = write_report(kernel, path)
-        if open:
-            import webbrowser
-
-            webbrowser.open(report.path.absolute().as_uri())
-        return report
-
-    def _for_target(self, name: str) -> Gemm:
-        if self._choose is None:
-            raise UsageError(
-                f"this operation is described for {self.description.target} alone, not for {name}",
-                hints=["Gemm(a=…, b=…, d=…) is described without a target"],
-            )
-        return Gemm._made(self._choose(target=name), (), self._choose, self._problem)
-
 
 def _checked_tile(tile: TileDescription | TileRequest | str) -> TileDescription | TileRequest | str:
     """The same. Raises `UsageError` for what is no tile."""
     if not isinstance(tile, TileDescription | TileRequest | str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise UsageError(f"a tile is text such as 128x128x32, or a TileDescription, not {shown(tile)}")
     return tile
-
-
-def compile_all(
-    operations: Sequence[Gemm],
-    *,
-    workers: int | None = None,
-    progress: bool | Callable[[Gemm, Kernel | Error], None] = False,
-) -> list[Kernel | Error]:
-    """Compile operations in parallel processes; for each its kernel, or why there is none, in their order.
-
-    What was compiled before comes from the cache, without the DSL. `workers` is the number of processes, by default one
-    for each processor. `progress` draws a bar on standard error, or is told of each operation when it is done. Raises
-    `UsageError` for what is no operation.
-    """
-    from cutecc.operations.compiling import compile_descriptions
-
-    operations = [of_kind(each, Gemm, "an operation to compile") for each in operations]
-    wanted = [(op, each) for op in operations for each in op.variants if not each.has_kernel]
-    results: dict[str, Kernel | Error] = {}
-    keys = {id(op): {each.compiled.key for each in op.variants if not each.has_kernel} for op in operations}
-
-    def result_of(op: Gemm) -> Kernel | Error:
-        found = [results.get(each.compiled.key) or each.kernel for each in op.variants]
-        return next((each for each in found if isinstance(each, Error)), found[0])
-
-    def tell(description: GemmDescription, result: Kernel | Error) -> None:
-        assert callable(progress)
-        results[key := description.compiled().key] = result
-        for op in operations:
-            if key in keys[id(op)] and keys[id(op)] <= results.keys():
-                progress(op, result_of(op))
-
-    if callable(progress):
-        for op in operations:
-            if not keys[id(op)]:
-                progress(op, result_of(op))
-    descriptions = [each.description for _, each in wanted]
-    compiled = compile_descriptions(descriptions, workers=workers, progress=tell if callable(progress) else progress)
-    for (_, each), result in zip(wanted, compiled, strict=True):
-        results[each.compiled.key] = result
-        if not isinstance(result, Error):
-            each.take(result)
-    return [result_of(op) for op in operations]
-
-
-def load(path: str | Path, *, target: str | None = None) -> Gemm:
-    """The operation that `bundle` wrote, as `Gemm.load`."""
-    return Gemm.load(path, target=target)

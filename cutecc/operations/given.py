@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -18,11 +18,12 @@ from cutecc.runtime.checks import array_text
 class Given:
     """What a call was given, before anything is known about it."""
 
-    arguments: Mapping[str, Any]
+    arguments: dict[str, Any]
     """A, B and the epilogue's operands by name: arrays and numbers, `None` for one that was left out."""
     stream: Any = None
     workspace: Any = None
-    slices: int | None = None
+    settings: Hashable = None
+    """What else decides how it is launched: the slices of a GEMM."""
 
 
 def given_workspace(value: Any, needed: int, device: str) -> View:

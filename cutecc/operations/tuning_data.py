@@ -15,9 +15,9 @@ from cutecc.benchmarking.running import sets_needed
 from cutecc.errors import Error
 from cutecc.harness.elements import elements_of
 from cutecc.operations.gemm import Gemm
+from cutecc.operations.gemm_variant import GemmVariant
 from cutecc.operations.operand import Operand
 from cutecc.operations.tile_model import Problem
-from cutecc.operations.variant import Variant
 from cutecc.operations.views import DeviceMatrix, MatrixArray
 from cutecc.runtime.timing import Samples, measure
 from cutecc.runtime.workspace import Workspace
@@ -43,9 +43,10 @@ def time_products(
     failures: dict[int, Error] = {}
     calls: dict[str, list[Callable[[], object]]] = {}
     with gpu.scope():
-        first = _arguments(operations[0].variants[0], problem, gpu, generator)
+        variant = cast(GemmVariant, operations[0].variants[0])
+        first = _arguments(variant, problem, gpu, generator)
         count = sets_needed(sum(size for _, size in first.values()), gpu.l2_bytes)
-        sets = [first, *(_arguments(operations[0].variants[0], problem, gpu, generator) for _ in range(count - 1))]
+        sets = [first, *(_arguments(variant, problem, gpu, generator) for _ in range(count - 1))]
         for index, op in enumerate(operations):
             size = op.workspace_bytes(problem=(problem.m, problem.n, problem.k, problem.batches))
             workspace = _workspace(gpu, size) if size else None
@@ -77,7 +78,7 @@ def _launch(op: Gemm, arguments: dict[str, Any], workspace: Any, stream: int) ->
 
 
 def _arguments(
-    variant: Variant, problem: Problem, gpu: Workspace, generator: np.random.Generator
+    variant: GemmVariant, problem: Problem, gpu: Workspace, generator: np.random.Generator
 ) -> dict[str, tuple[DeviceMatrix | MatrixArray, int]]:
     """An array for every argument, in mode `array` a table of matrices, with its bytes."""
     m, n, k, batches = problem.m, problem.n, problem.k, problem.batches

@@ -15,7 +15,7 @@ from pathlib import Path
 from covering_set import cases
 
 from cutecc.errors import Error
-from cutecc.operations.gemm import compile_all
+from cutecc.operations.operation import compile_all
 
 TOGETHER = 48
 """Operations compiled before they are written: what is interrupted has lost no more."""

@@ -142,7 +142,7 @@ def test_parts_are_looked_at_as_they_are_made(make: Callable[[], object], messag
 
 
 def test_what_is_no_operation_is_not_compiled() -> None:
-    with pytest.raises(UsageError, match="an operation to compile is a Gemm, not 'f16'"):
+    with pytest.raises(UsageError, match="an operation to compile is an Operation, not 'f16'"):
         compile_all(["f16"])  # type: ignore[list-item]
 
 

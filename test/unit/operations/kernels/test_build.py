@@ -25,6 +25,13 @@ def test_a_job_builds_the_kernel_from_its_text(cache_dir):
     assert f".entry {name}_0(" in compilation.files[f"{name}.ptx"].decode()
 
 
-def test_a_text_that_describes_nothing_is_refused():
-    with pytest.raises(UsageError, match="no description of a GEMM"):
-        build.build("{}")
+@pytest.mark.parametrize("text", ["{}", "[]", "", '{"operation": "gem"}', '{"operation": {}}'])
+def test_a_text_that_describes_nothing_is_refused(text: str):
+    with pytest.raises(UsageError, match="no description of an operation"):
+        build.build(text)
+
+
+def test_a_text_of_a_kind_that_lacks_the_rest_is_refused():
+    for kind, words in (("gemm", "a GEMM"), ("convolution", "a convolution"), ("grouped", "a grouped product")):
+        with pytest.raises(UsageError, match=f"no description of {words}"):
+            build.build(f'{{"operation": "{kind}"}}')

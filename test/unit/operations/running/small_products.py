@@ -11,7 +11,8 @@ from filelock import FileLock
 
 from cutecc.operations.epilogue.declarations import Column, Row
 from cutecc.operations.epilogue.functions import relu, sum
-from cutecc.operations.gemm import Gemm, compile_all
+from cutecc.operations.gemm import Gemm
+from cutecc.operations.operation import compile_all
 
 F32: dict[str, Any] = {
     "a": "f32:row:1",

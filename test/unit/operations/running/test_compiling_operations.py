@@ -20,7 +20,9 @@ from cutecc.operations import compiling
 from cutecc.operations.choosing import fitting_target
 from cutecc.operations.description import GemmDescription
 from cutecc.operations.epilogue import Row
-from cutecc.operations.gemm import Gemm, compile_all, load
+from cutecc.operations.gemm import Gemm
+from cutecc.operations.loading import load
+from cutecc.operations.operation import compile_all
 
 pytestmark = pytest.mark.slow
 

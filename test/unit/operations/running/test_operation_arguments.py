@@ -15,11 +15,12 @@ from cutecc.errors import ArgumentError, EpilogueError, UsageError
 from cutecc.operations.arguments import described
 from cutecc.operations.epilogue.declarations import Column, Row
 from cutecc.operations.gemm import Gemm
-from cutecc.operations.variant import Bound, Variant
+from cutecc.operations.gemm_variant import GemmVariant
+from cutecc.operations.variant import Bound
 from cutecc.operations.views import DeviceMatrix
 
 
-def variant(**parts: Any) -> Variant:
+def variant(**parts: Any) -> GemmVariant:
     return Gemm(**(F32 | parts)).variants[0]
 
 
@@ -27,7 +28,7 @@ def matrix(*shape: int, pointer: int = 0x10000, leading: int | None = None, layo
     return DeviceMatrix(pointer, shape, leading or shape[-1 if layout == "row" else -2], "f32", layout)
 
 
-def bind(of: Variant, **arguments: Any) -> Bound:
+def bind(of: GemmVariant, **arguments: Any) -> Bound:
     places = {name: 0x10000 * (index + 1) for index, name in enumerate(arguments)}
     given = {
         name: replace(each, pointer=places[name])
