@@ -10,6 +10,7 @@ from math import log2
 from typing import Any, cast, get_args
 
 from cutecc.errors import UsageError
+from cutecc.operations.any_description import AnyDescription
 from cutecc.operations.description import (
     SPLIT_K_MODES,
     GemmDescription,
@@ -92,7 +93,7 @@ def with_tiles(
 
     They have what is asked for in `tile`. Raises `UsageError` with the reason when there is no tile.
     """
-    request = _request(tile)
+    request = request_of(tile)
     ranked = (_ranked(each, request, problem) for each in described)
     return next(filter(None, ranked), None) or [_as_asked(described, request)]
 
@@ -122,7 +123,7 @@ def choose(
     Raises `UsageError` with the reason and the nearest description when nothing fits.
     """
     operands = as_operand(a), as_operand(b), as_operand(d)
-    request = _request(tile)
+    request = request_of(tile)
     given = (
         fitting_instructions(*operands[:2], accumulator=accumulator, arithmetic=arithmetic, unit=unit, target=target)
         if instruction is None
@@ -133,7 +134,7 @@ def choose(
     for each in listed:
         if found := [best for one in each for best in _ranked(one, request, sizes, 1)]:
             best = min(found, key=lambda candidate: cycles(candidate, sizes))
-            return best if swizzle else replace(best, swizzle=_swizzle(best, sizes))
+            return best if swizzle else replace(best, swizzle=usual_swizzle(best, sizes))
     return _as_asked([each[0] for each in listed], request)
 
 
@@ -280,14 +281,14 @@ def _ranked(
 def _valid(compiled: GemmDescription, request: TileRequest) -> Sequence[GemmDescription]:
     """What is compiled, with each valid tile."""
     valid: list[GemmDescription] = []
-    for tile in _tiles(compiled, request):
+    for tile in tiles(compiled, request):
         candidate = compiled.with_tile(tile)
         if refusal(candidate) is None:
             valid.append(candidate)
     return valid
 
 
-def _tiles(compiled: GemmDescription, request: TileRequest) -> Iterator[TileDescription]:
+def tiles(compiled: GemmDescription, request: TileRequest) -> Iterator[TileDescription]:
     """Tiles worth a try for what is compiled, with the parts that are asked for; not all of them are valid."""
     unit = compiled.instruction.unit
     for threadblock, warps, cluster, schedule in _cuts(compiled, request):
@@ -348,7 +349,8 @@ def _wgmma_cuts(compiled: GemmDescription, request: TileRequest) -> Iterator[_Cu
         yield threadblock, (groups, 1, 1), cluster, schedule
 
 
-def _request(tile: TileDescription | TileRequest | str | None) -> TileRequest:
+def request_of(tile: TileDescription | TileRequest | str | None) -> TileRequest:
+    """What is asked for of a tile."""
     if isinstance(tile, str):
         return TileRequest.parse(tile)
     return TileRequest(**vars(tile)) if isinstance(tile, TileDescription) else tile or TileRequest()
@@ -362,7 +364,7 @@ def _modes(mode: Mode | None, problem: Problem | None) -> list[Mode]:
     return ["batched"] if problem.batches > 1 else ["gemm", *SPLIT_K_MODES]
 
 
-def _swizzle(description: GemmDescription, problem: Problem) -> Swizzle:
+def usual_swizzle(description: GemmDescription, problem: Problem) -> Swizzle:
     """The order with the least estimated time; where that does not tell, tiles that run together are about square."""
     if description.family == "sm90":
         return min(ORDERS, key=lambda each: cycles(replace(description, swizzle=each), problem))
@@ -396,15 +398,30 @@ def _on_offer(target: str, unit: Unit | None) -> list[str]:
 def _as_asked(described: Sequence[GemmDescription], request: TileRequest) -> GemmDescription:
     """A description, of those with one instruction each, with the tile that is asked for, which none on offer has.
 
-    Raises `UsageError` with the reason and the nearest valid one where there is no kernel for it. What the request
-    leaves open is not to blame: the reason is that which is left with the open parts of the nearest one.
+    Raises `UsageError` with the reason and the nearest valid one where there is no kernel for it.
+    """
+    free = free_parts(request)
+    return as_asked(check(filled_in(each, request), free) for each in described)
+
+
+def free_parts(request: TileRequest) -> frozenset[TilePart]:
+    """The parts of a tile that are not asked for.
+
+    They are not to blame: a reason is that which is left with these parts of the nearest description.
     """
     free: set[TilePart] = set() if request.threadblock else {"tile.m", "tile.n", "tile.k"}
     others: tuple[TilePart, ...] = ("tile.stages", "tile.warps", "tile.cluster", "tile.schedule")
     free.update(part for part in others if getattr(request, part.removeprefix("tile.")) is None)
-    verdicts: list[Verdict] = []
-    for each in described:
-        verdict = check(_filled_in(each, request), frozenset(free))
+    return frozenset(free)
+
+
+def as_asked(answers: Iterable[Verdict[AnyDescription]]) -> AnyDescription:
+    """What the first of some answers found by changing nothing that was asked for.
+
+    Raises `UsageError` with the reason and what is nearest where none did.
+    """
+    verdicts: list[Verdict[AnyDescription]] = []
+    for verdict in answers:
         if verdict.nearest is not None and verdict.distance == (0, 0, 0):
             return verdict.nearest
         verdicts.append(verdict)
@@ -412,10 +429,10 @@ def _as_asked(described: Sequence[GemmDescription], request: TileRequest) -> Gem
     raise UsageError(nearest.reason, hints=nearest.hints)
 
 
-def _filled_in(described: GemmDescription, request: TileRequest) -> GemmDescription:
+def filled_in(described: GemmDescription, request: TileRequest) -> GemmDescription:
     """A description with the tile that is asked for, its open parts as in the first one that is tried."""
     compiled = described.compiled()
-    tile = next(iter(_tiles(compiled, TileRequest())), _ANY_TILE)
+    tile = next(iter(tiles(compiled, TileRequest())), _ANY_TILE)
     turned = described.is_compiled_transposed
     asked = vars(request.transposed() if turned else request)
     filled = compiled.with_tile(replace(tile, **{part: each for part, each in asked.items() if each is not None}))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
@@ -20,12 +19,11 @@ from cutecc.operations.arguments import (
     promises_extent,
     read,
 )
+from cutecc.operations.call_sizes import check_reductions, slices_of, workspace_sizes
 from cutecc.operations.description import SPLIT_K_MODES, GemmDescription
 from cutecc.operations.hazards import Hazard, check_hazards, check_tables
-from cutecc.operations.kernels.workspace import ALIGNMENT, needs_workspace, regions, workspace_bytes
 from cutecc.operations.operand import type_bits
 from cutecc.operations.tile_model import Problem
-from cutecc.operations.tile_model import slices as usual_slices
 from cutecc.operations.variant import Arrays, Bound, Variant
 from cutecc.operations.vector_arguments import vector_view
 from cutecc.operations.views import MatrixArray
@@ -66,7 +64,7 @@ class GemmVariant(Variant[GemmDescription]):
         vectors = [each for each in epilogue.stored if each.name not in self.operands]
         for each in vectors:  # before anything is copied
             vector_view(each, cast(Array, arrays[each.name]), problem)
-        self._check_reductions(problem)
+        check_reductions(epilogue, problem)
         hazards = self._hazards(arrays, outputs)
         if copies is not None:
             arrays = copies(arrays)
@@ -83,8 +81,8 @@ class GemmVariant(Variant[GemmDescription]):
         if self.takes_slices:
             values["slices"] = slices
         is_empty = 0 in (problem.m, problem.n, problem.batches)
-        sizes = self.workspace_bytes(problem, slices), self.zeroed_bytes(problem, slices)
-        return Bound(arrays, values, sources, found, hazards, is_empty, *sizes)
+        workspace = self.workspace_sizes(problem, slices)
+        return Bound(arrays, values, sources, found, hazards, is_empty, *workspace)
 
     def _check_mode(self, arrays: Arrays) -> None:
         """Raise `ArgumentError` for one array where the operation takes arrays of matrices."""
@@ -125,37 +123,13 @@ class GemmVariant(Variant[GemmDescription]):
 
     def slices(self, given: int | None, problem: Problem) -> int:
         """Into how many slices K is split. Raises `ArgumentError` for a number that is none, or too many."""
-        if given is None:
-            is_empty = 0 in (problem.m, problem.n, problem.batches)
-            return usual_slices(self.description, problem) if self.takes_slices and not is_empty else 1
-        try:
-            count = operator.index(given)
-        except TypeError:
-            raise ArgumentError(f"slices={given!r} is no whole number") from None
-        if not self.takes_slices and count != 1:
-            raise ArgumentError(
-                f"slices={count}, and the operation is of mode {self.description.mode}",
-                hints=['describe it with mode="split_k_serial" or mode="split_k_parallel"'],
-            )
-        if not 1 <= count <= max(1, problem.k):
-            raise ArgumentError(f"K = {problem.k} cannot be split into {count} slices")
-        return count
+        hint = 'describe it with mode="split_k_serial" or mode="split_k_parallel"'
+        return slices_of(self.description, given, problem, hint)
 
-    def workspace_bytes(self, problem: Problem, slices: int = 1) -> int:
-        """The bytes of workspace that a call on this problem needs."""
-        if not needs_workspace(self.compiled):
-            return 0
-        # A kernel that takes a workspace takes one also where it has nothing to put there, as with K = 0.
-        return max(
-            ALIGNMENT, workspace_bytes(self.compiled, *self._turned(problem), problem.k, problem.batches, slices)
-        )
-
-    def zeroed_bytes(self, problem: Problem, slices: int = 1) -> int:
-        """How many of them, at the beginning, have to be zeros before the first call."""
-        if not needs_workspace(self.compiled):
-            return 0
-        found = regions(self.compiled, *self._turned(problem), problem.k, problem.batches, slices)
-        return max((each.offset + each.bytes for each in found if each.is_zeroed), default=0)
+    def workspace_sizes(self, problem: Problem, slices: int = 1) -> tuple[int, int]:
+        """The bytes of workspace that a call on this problem needs, and how many of them have to be zeros."""
+        turned = problem.transposed() if self.description.is_compiled_transposed else problem
+        return workspace_sizes(self.compiled, turned, slices)
 
     def alignment_bytes(self, name: str) -> int:
         if (operand := self.operands.get(name)) is not None:
@@ -164,9 +138,6 @@ class GemmVariant(Variant[GemmDescription]):
         declared = self.description.epilogue.operand(name)
         assert declared is not None, name
         return declared.alignment * type_bits(declared.dtype) // 8
-
-    def _turned(self, problem: Problem) -> tuple[int, int]:
-        return (problem.n, problem.m) if self.description.is_compiled_transposed else (problem.m, problem.n)
 
     def _matrices(self, arrays: Arrays) -> dict[str, Matrix]:
         return {
@@ -198,15 +169,6 @@ class GemmVariant(Variant[GemmDescription]):
             {name: each for name, each in found.items() if name not in outputs},
             frozenset(found) - {"A", "B"},
         )
-
-    def _check_reductions(self, problem: Problem) -> None:
-        """Raise `ArgumentError` where an output would be a reduction of no elements."""
-        if 0 not in (problem.m, problem.n):
-            return
-        values = {"row": problem.n, "column": problem.m, "scalar": 1}
-        for each in self.description.epilogue.outputs:
-            if values.get(each.kind, 0) * problem.batches:
-                raise ArgumentError(f"'{each.name}' would reduce a D of {problem.m}×{problem.n}, which has no elements")
 
 
 def _flat(parameter: str, name: str, value: Any) -> dict[str, str]:

@@ -130,7 +130,7 @@ class Product(Operation[GemmDescription]):
         if problem is not None:
             sizes = cast(Problem, problem_of(problem))
             variant = cast(GemmVariant, self.variants[0])
-            return variant.workspace_bytes(sizes, variant.slices(slices, sizes))
+            return variant.workspace_sizes(sizes, variant.slices(slices, sizes))[0]
         return self._bound(*_given(A, B, C, D, slices, rest))[1].workspace_bytes
 
     def matrices(self, name: str, matrices: Sequence[Any], *, device: str = "cuda") -> MatrixArray:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Generic
 
 from cutecc.errors import UsageError
 from cutecc.operations import rules, tile_rules
 from cutecc.operations.alternatives import with_tile
+from cutecc.operations.any_description import AnyDescription
 from cutecc.operations.description import GemmDescription, matched
 from cutecc.operations.kernels.family import Refusal, TilePart
 from cutecc.operations.nearest import Distance, Rule, nearest
@@ -40,13 +41,13 @@ FAMILY_RULES: tuple[Rule, ...] = (tile_rules.shared_memory, tile_rules.family_ta
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Verdict(Generic[AnyDescription]):
     """An answer about a description; true when it is accepted."""
 
     accepted: bool
     reason: str = ""
     """Why not, in one sentence; empty when accepted."""
-    nearest: GemmDescription | None = None
+    nearest: AnyDescription | None = None
     """The description itself when it is accepted; else the nearest that is. `None` where the search found none."""
     changes: tuple[str, ...] = ()
     """What `nearest` has different, such as `stages 3, not 9`."""
@@ -79,7 +80,7 @@ def refusal(description: GemmDescription) -> Refusal | None:
     return next((found for rule in (*RULES, *FAMILY_RULES) if (found := rule(compiled)) is not None), None)
 
 
-def check(description: GemmDescription, free: frozenset[TilePart] = frozenset()) -> Verdict:
+def check(description: GemmDescription, free: frozenset[TilePart] = frozenset()) -> Verdict[GemmDescription]:
     """Whether there is a kernel for a description, with the reason and the nearest description if not.
 
     The nearest one changes as few parts of the problem as possible (target, types, layouts, alignments, accumulator,
@@ -94,7 +95,7 @@ def check(description: GemmDescription, free: frozenset[TilePart] = frozenset())
     compiled = start.compiled()
     answer = nearest(compiled, RULES, FAMILY_RULES, frozenset(free))
     if answer is not None and free:
-        compiled = _with_free(compiled, answer[0], free)
+        compiled = with_free(compiled, answer[0], free)
         refused = refusal(compiled) or refused
         description = compiled.transposed() if start.is_compiled_transposed else compiled
     reason = refused.reason
@@ -107,7 +108,7 @@ def check(description: GemmDescription, free: frozenset[TilePart] = frozenset())
     return Verdict(False, reason, found, tuple(differences(description, found)), distance)
 
 
-def _with_free(description: GemmDescription, found: GemmDescription, free: frozenset[TilePart]) -> GemmDescription:
+def with_free(description: GemmDescription, found: GemmDescription, free: frozenset[TilePart]) -> GemmDescription:
     """A description with the parts of its tile that are not asked for as in what was found."""
     old, new = description.tile, found.tile
     sizes = zip("mnk", old.threadblock, new.threadblock, strict=True)
