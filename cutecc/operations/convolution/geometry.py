@@ -8,7 +8,8 @@ from math import prod
 from typing import Any, cast
 
 from cutecc.errors import ArgumentError, UsageError
-from cutecc.operations.convolution.description import Kind
+from cutecc.operations.convolution.description import ConvolutionDescription
+from cutecc.operations.kernels.convolution.signature import Geometry, problem
 from cutecc.operations.problem_sizes import Problem
 from cutecc.operations.words import shown, whole_number
 
@@ -104,23 +105,16 @@ class ConvolutionProblem:
         """Whether each channel has filters of its own."""
         return self.groups == self.channels > 1
 
-    def product(self, kind: Kind) -> Problem:
-        """The product of matrices that it is, one for each group: `description` says of what."""
-        outputs, image = self.batch * prod(self.output), self.batch * prod(self.image)
-        c, k = self.channels_of_group, self.filters_of_group
-        match kind:
-            case "fprop":
-                return Problem(outputs, k, self.taps * c, self.groups)
-            case "dgrad":
-                return Problem(image, c, self.taps * k, self.groups)
-            case "wgrad":
-                return Problem(k, self.taps * c, outputs, self.groups)
-
-    def kernel_argument(self) -> tuple[Any, ...]:
-        """What kernels take as `geometry`: only the padding before counts, since all extents are given."""
+    @property
+    def geometry(self) -> Geometry:
+        """What kernels take of it: only the padding before counts, since all extents are given."""
         before = tuple(first for first, _ in self.padding)
         extents = (self.image, self.filter, self.output, before, self.stride, self.dilation)
-        return self.batch, self.channels, self.filters, *extents
+        return Geometry(self.batch, self.channels, self.filters, *extents)
+
+    def product(self, description: ConvolutionDescription) -> Problem:
+        """The product of matrices that it is, one for each group."""
+        return Problem(*problem(description, self.geometry, self.groups))
 
     def __str__(self) -> str:
         def joined(sizes: Sequence[int]) -> str:
@@ -191,32 +185,32 @@ def _output(image: int, taps: int, padding: tuple[int, int], stride: int, dilati
     return (image + sum(padding) - dilation * (taps - 1) - 1) // stride + 1
 
 
-def _check(problem: ConvolutionProblem) -> None:
+def _check(sizes: ConvolutionProblem) -> None:
     """Raise `ArgumentError` for sizes that give no outputs, do not go together, or are too large for kernels."""
-    least = {"channels": problem.channels, "filters": problem.filters, "groups": problem.groups}
+    least = {"channels": sizes.channels, "filters": sizes.filters, "groups": sizes.groups}
     for name, size in least.items():
         if size < 1:
             raise ArgumentError(f"a convolution has at least 1 of its {name}, not {size}")
-    if problem.batch < 0:
-        raise ArgumentError(f"a batch has no fewer than 0 images, not {problem.batch}")
-    for name, sizes in (("filter", problem.filter), ("stride", problem.stride), ("dilation", problem.dilation)):
-        if min(sizes) < 1:
-            raise ArgumentError(f"a {name} is at least 1 in each mode, not {shown(sizes)}")
-    if min(map(min, problem.padding)) < 0:
-        raise ArgumentError(f"a padding is no less than 0, not {shown(problem.padding)}")
-    for what, number in (("channels", problem.channels), ("filters", problem.filters)):
-        if number % problem.groups:
-            raise ArgumentError(f"{number} {what} do not divide into {problem.groups} groups")
-    for mode, letter in enumerate(_LETTERS[problem.rank]):
-        if problem.image[mode] < 1 or problem.output[mode] < 1:
-            reach = problem.dilation[mode] * (problem.filter[mode] - 1) + 1
-            inside = problem.image[mode] + sum(problem.padding[mode])
+    if sizes.batch < 0:
+        raise ArgumentError(f"a batch has no fewer than 0 images, not {sizes.batch}")
+    for name, steps in (("filter", sizes.filter), ("stride", sizes.stride), ("dilation", sizes.dilation)):
+        if min(steps) < 1:
+            raise ArgumentError(f"a {name} is at least 1 in each mode, not {shown(steps)}")
+    if min(map(min, sizes.padding)) < 0:
+        raise ArgumentError(f"a padding is no less than 0, not {shown(sizes.padding)}")
+    for what, number in (("channels", sizes.channels), ("filters", sizes.filters)):
+        if number % sizes.groups:
+            raise ArgumentError(f"{number} {what} do not divide into {sizes.groups} groups")
+    for mode, letter in enumerate(_LETTERS[sizes.rank]):
+        if sizes.image[mode] < 1 or sizes.output[mode] < 1:
+            reach = sizes.dilation[mode] * (sizes.filter[mode] - 1) + 1
+            inside = sizes.image[mode] + sum(sizes.padding[mode])
             raise ArgumentError(
                 f"there are no outputs: along {letter} a filter reaches over {reach}, and activations with padding "
                 f"have {inside}"
             )
-    sizes = [problem.product(kind) for kind in ("fprop", "dgrad", "wgrad")]
-    reach = [size + first + last for size, (first, last) in zip(problem.image, problem.padding, strict=True)]
-    extremes = [each for size in sizes for each in (size.m, size.n, size.k)]
-    if max(*extremes, *reach, *problem.stride, *problem.dilation) >= _LIMIT:
-        raise ArgumentError(f"the convolution {problem} is too large: no extent of its product may be 2^31 or more")
+    reaches = [size + first + last for size, (first, last) in zip(sizes.image, sizes.padding, strict=True)]
+    rows = sizes.batch * max(prod(sizes.image), prod(sizes.output))
+    columns = sizes.taps * max(sizes.channels, sizes.filters)
+    if max(rows, columns, *reaches, *sizes.stride, *sizes.dilation) >= _LIMIT:
+        raise ArgumentError(f"the convolution {sizes} is too large: no extent of its product may be 2^31 or more")
