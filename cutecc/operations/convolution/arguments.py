@@ -1,0 +1,320 @@
+"""The arguments of a convolution as its user gives them, read and held against a description.
+
+Tensors of torch have the shape (N, C, H, W), and filters (K, C, R, S), in memory that is `channels_last`; those of any
+other library, and `DeviceMatrix`, have the shape (N, H, W, C) and (K, R, S, C). A filter has the channels of its group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from math import prod
+from typing import Any, NoReturn
+
+from cutecc.arguments.arrays import Array
+from cutecc.arguments.dtypes import find_numeric_type
+from cutecc.errors import ArgumentError
+from cutecc.operations.convolution.description import ConvolutionDescription, Kind
+from cutecc.operations.convolution.geometry import ConvolutionProblem, Padding
+from cutecc.operations.epilogue.values import Input, Output
+from cutecc.operations.operand import Operand, common_alignment
+from cutecc.operations.problem_sizes import Problem
+from cutecc.operations.vector_arguments import vector_view
+from cutecc.operations.views import DeviceMatrix, View
+from cutecc.runtime.checks import array_text
+
+Role = str
+"""`activations`, `filters` or `outputs`; gradients have the role of what they are the gradient of."""
+
+ROLES: dict[Kind, dict[str, Role]] = {
+    "fprop": {"A": "activations", "B": "filters", "D": "outputs"},
+    "dgrad": {"A": "outputs", "B": "filters", "D": "activations"},
+    "wgrad": {"A": "outputs", "B": "activations", "D": "filters"},
+}
+_SHAPES = {
+    "activations": ("N", {1: "W", 2: "HW", 3: "DHW"}, "C"),
+    "outputs": ("N", {1: "Q", 2: "PQ", 3: "ZPQ"}, "K"),
+    "filters": ("K", {1: "S", 2: "RS", 3: "TRS"}, "C"),
+}
+_COPIES = {
+    1: "{}.transpose(1, 2).contiguous().transpose(1, 2)",
+    2: "{}.contiguous(memory_format=torch.channels_last)",
+    3: "{}.contiguous(memory_format=torch.channels_last_3d)",
+}
+"""What makes torch's tensors lie with their channels contiguous."""
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """An argument with its channels last, wherever its library has them."""
+
+    name: str
+    role: Role
+    array: Array
+    """As it was given."""
+    shape: tuple[int, ...]
+    """(images or filters, spatial extents, channels)."""
+    stride: tuple[int, ...]
+    is_torch: bool
+
+    @property
+    def spatial(self) -> tuple[int, ...]:
+        return self.shape[1:-1]
+
+    @property
+    def text(self) -> str:
+        """`A (8, 56, 56, 64)`, in the order of its library."""
+        return f"{self.name} ({', '.join(map(str, self.array.shape))})"
+
+    @property
+    def dense_text(self) -> str:
+        """What makes a copy without gaps."""
+        if self.is_torch:
+            return _COPIES[len(self.spatial)].format(self.name)
+        return f"{self.name}.copy()"
+
+    @property
+    def pitch(self) -> int | None:
+        """Elements from one row of all channels to the next; `None` where not all rows lie at one distance."""
+        steps = [(size, step) for size, step in zip(self.shape[:-1], self.stride[:-1], strict=True) if size > 1]
+        for (_, outer), (size, inner) in pairwise(steps):
+            if outer != size * inner:
+                return None
+        return steps[-1][1] if steps else self.shape[-1]
+
+
+def has_torch_order(value: Any, array: Array) -> bool:
+    """Whether an argument has its channels before its spatial extents, as torch has them."""
+    return array.library == "torch" and not isinstance(value, DeviceMatrix | View)
+
+
+def tensor(name: str, role: Role, array: Array, rank: int, *, is_torch: bool) -> Tensor:
+    """An argument with its channels last. Raises `ArgumentError` for another number of modes or another layout."""
+    text = f"argument '{name}': {array_text(array)}"
+    if len(array.shape) != rank + 2:
+        raise ArgumentError(f"{text} has {len(array.shape)} modes: {_shape_text(role, rank, is_torch)}")
+    if any(size > 1 and step < 0 for size, step in zip(array.shape, array.stride, strict=True)):
+        raise ArgumentError(f"{text} is in reverse order: strides {array.stride}", hints=[f"pass {name}.copy()"])
+    order = (0, *range(2, rank + 2), 1) if is_torch else range(rank + 2)
+    shape, stride = tuple(array.shape[each] for each in order), tuple(array.stride[each] for each in order)
+    found = Tensor(name, role, array, shape, stride, is_torch)
+    if shape[-1] > 1 and stride[-1] != 1 and 0 not in shape:
+        raise ArgumentError(
+            f"{text}: its channels are not contiguous, as every kernel reads them: strides {array.stride}",
+            notes=[_shape_text(role, rank, is_torch)],
+            hints=[f"pass {found.dense_text}" + (", or keep it so: x.to(memory_format=…)" if is_torch else "")],
+        )
+    return found
+
+
+def _shape_text(role: Role, rank: int, is_torch: bool) -> str:
+    """The shape of an argument in words."""
+    first, spatial, channels = _SHAPES[role]
+    if is_torch:
+        return f"torch's {role} are ({', '.join([first, channels, *spatial[rank]])}), in memory with the channels last"
+    return f"{role} are ({', '.join([first, *spatial[rank], channels])})"
+
+
+def check_elements(each: Tensor, operand: Operand) -> None:
+    """Raise `ArgumentError` for a tensor of another type."""
+    dtype = find_numeric_type(each.array.dtype)
+    if dtype is None or dtype.name != operand.dtype:
+        hints: list[str] = []
+        if dtype is not None and dtype.width == operand.bits == 8:
+            hints = [f"bytes that hold {operand.dtype} numbers can be viewed as such: x.view(torch.float8_e4m3fn)"]
+        _refuse(each, operand, f"its elements are {dtype or each.array.dtype}, not {operand.dtype}", hints)
+
+
+def check_alignment(each: Tensor, operand: Operand, groups: int) -> None:
+    """Raise `ArgumentError` unless address, channels of a group and distances are multiples of the alignment."""
+    if 0 in each.shape:
+        return
+    align, array = operand.alignment, each.array
+    hint = f"describe it with a smaller alignment, {operand.dtype}:1 for any, or choose by the arguments: for_arguments"
+    if array.address % operand.alignment_bytes:
+        reason = f"its address {array.address:#x} is not a multiple of {operand.alignment_bytes} bytes"
+        _refuse(each, operand, reason, [hint])
+    contiguous, distances = _extents(each, groups)
+    if contiguous % align:
+        what = "elements of a filter" if _is_gradient_of_filters(each) else "channels"
+        of_group = " of a group" if groups > 1 and each.role != "filters" else ""
+        _refuse(each, operand, f"{contiguous} {what}{of_group} are not a multiple of {align}", [hint])
+    for step in distances:
+        if step % align:
+            _refuse(each, operand, f"the distance {step} of its rows is not a multiple of {align} elements", [hint])
+
+
+def aligned(each: Tensor, dtype: str, groups: int) -> Operand:
+    """The operand that a tensor is, with as many aligned channels as it allows."""
+    if 0 in each.shape:
+        return Operand(dtype, "row")
+    # The copy of a numpy array on the GPU has an address of its own.
+    addresses = () if each.array.library == "numpy" else (each.array.address,)
+    contiguous, distances = _extents(each, groups)
+    return Operand(dtype, "row", common_alignment(dtype, [contiguous, *distances], addresses))
+
+
+def _extents(each: Tensor, groups: int) -> tuple[int, list[int]]:
+    """What is read or written along at once, and the distances of what is so."""
+    if _is_gradient_of_filters(each):
+        return prod(each.shape[1:]), [each.stride[0]] if each.shape[0] > 1 else []
+    channels = each.shape[-1] if each.role == "filters" else each.shape[-1] // groups
+    return channels, [step for size, step in zip(each.shape[:-1], each.stride[:-1], strict=True) if size > 1]
+
+
+def _is_gradient_of_filters(each: Tensor) -> bool:
+    """Whether it is written, or read as what is: rows of all taps and channels of a filter."""
+    return each.role == "filters" and each.name != "B"
+
+
+def sizes_of(
+    kind: Kind,
+    tensors: Mapping[str, Tensor],
+    *,
+    padding: Padding = 0,
+    stride: Any = 1,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> ConvolutionProblem:
+    """The sizes that the arguments have together. Raises `ArgumentError`, which names all shapes."""
+    by_role = {role: tensors[name] for name, role in ROLES[kind].items()}
+    activations, filters, outputs = (by_role[role] for role in ("activations", "filters", "outputs"))
+    channels, of_group = activations.shape[-1], filters.shape[-1]
+    if channels != of_group * groups:
+        number = f"{groups} groups of {of_group}" if groups > 1 else str(of_group)
+        hint = [f"of several groups say how many: groups={channels // of_group}"] if groups == 1 < of_group else []
+        several = hint if of_group and channels % of_group == 0 else []
+        reason = f"{activations.name} has {channels} channels, and the filters {filters.name} {number}"
+        raise _misfit(tensors, reason, several)
+    try:
+        found = ConvolutionProblem(
+            activations.shape[0],
+            activations.spatial,
+            channels,
+            filters.shape[0],
+            filters.spatial,
+            padding=padding,
+            stride=stride,
+            dilation=dilation,
+            groups=groups,
+        )
+    except ArgumentError as error:
+        error.notes = [*error.notes, _shapes(tensors)]
+        raise
+    expected = (found.batch, *found.output, found.filters)
+    if outputs.shape != expected:
+        hints = [f"with {found}, {outputs.name} is {_listed(outputs, expected)}"]
+        if kind == "dgrad":
+            hints.append(f"outputs as {outputs.name} are those of activations {_images(found, outputs.spatial)}")
+        raise _misfit(tensors, f"{outputs.name} is not what the others say", hints)
+    for name, each in tensors.items():
+        if name not in ROLES[kind] and each.shape != tensors["D"].shape:
+            raise _misfit(tensors, f"{name} is not of D's shape", [])
+    return found
+
+
+def _images(found: ConvolutionProblem, output: tuple[int, ...]) -> str:
+    """The spatial extents that activations with these outputs may have."""
+    spans: list[str] = []
+    for mode, size in enumerate(output):
+        step, padding = found.stride[mode], sum(found.padding[mode])
+        least = (size - 1) * step + found.dilation[mode] * (found.filter[mode] - 1) + 1 - padding
+        spans.append(str(least) if step == 1 else f"{least} to {least + step - 1}")
+    return " by ".join(spans)
+
+
+def _misfit(tensors: Mapping[str, Tensor], reason: str, hints: list[str]) -> ArgumentError:
+    kinds = {each.is_torch for each in tensors.values()}
+    order = "torch's tensors are (N, C, H, W)" if kinds == {True} else "tensors are (N, H, W, C), torch's (N, C, H, W)"
+    return ArgumentError(f"the shapes do not fit: {_shapes(tensors)}: {reason}", hints=[*hints, order])
+
+
+def _shapes(tensors: Mapping[str, Tensor]) -> str:
+    return ", ".join(each.text for each in tensors.values())
+
+
+def _listed(each: Tensor, shape: tuple[int, ...]) -> str:
+    """A shape in the order of the tensor's library."""
+    sizes = (shape[0], shape[-1], *shape[1:-1]) if each.is_torch else shape
+    return f"({', '.join(map(str, sizes))})"
+
+
+# What kernels take.
+
+
+def tensor_view(each: Tensor) -> View:
+    """Activations, or outputs, as a kernel takes them; filters with all taps in one mode."""
+    # Distances that mean nothing are multiples of the alignment too, as those within are.
+    steps = [1]
+    for mode in reversed(range(len(each.shape) - 1)):
+        dense = max(1, each.shape[mode + 1]) * steps[0]
+        steps.insert(0, each.stride[mode] if each.shape[mode] > 1 and 0 not in each.shape else dense)
+    if each.role != "filters":
+        return View(each.array, each.array.dtype, each.shape, tuple(steps))
+    step = each.shape[-1] if (pitch := _taps(each).pitch) is None else pitch
+    taps = prod(each.spatial)
+    shape = (each.shape[0], taps, each.shape[-1])
+    return View(each.array, each.array.dtype, shape, (steps[0] if each.shape[0] > 1 else taps * step, step, 1))
+
+
+def check_rows(each: Tensor, *, is_dense: bool = False) -> None:
+    """Raise `ArgumentError` where a kernel could not walk along rows: those of D and what is like it lie at one
+    distance, and so do the taps of filters, which with `is_dense`, and in D, follow one another."""
+    if 0 in each.shape or each.name == "A" or (each.name, each.role) == ("B", "activations"):
+        return
+    is_filters = each.role == "filters"
+    pitch = _taps(each).pitch if is_filters else each.pitch
+    is_dense = is_dense or _is_gradient_of_filters(each)
+    if pitch is None or (is_dense and pitch != each.shape[-1]):
+        what = "the taps of a filter" if is_filters else "its rows of channels"
+        how = "do not follow one another" if is_dense else "do not lie at one distance"
+        raise ArgumentError(
+            f"argument '{each.name}': {array_text(each.array)}: {what} {how}: strides {each.array.stride}",
+            hints=[f"pass memory without gaps: {each.dense_text}"],
+        )
+
+
+def _taps(each: Tensor) -> Tensor:
+    """One filter of several."""
+    return Tensor(each.name, each.role, each.array, (1, *each.shape[1:]), each.stride, each.is_torch)
+
+
+def result_view(each: Tensor, problem: Problem) -> View:
+    """What a kernel takes for D, or what is like it: a matrix (M, N) for each group."""
+    m, n, groups = problem.m, problem.n, problem.batches
+    if each.role == "filters":
+        row = each.stride[0] if each.shape[0] > 1 else prod(each.shape[1:])
+        return View(each.array, each.array.dtype, (m, n, groups), (row, 1, m * row))
+    row = each.pitch or each.shape[-1]
+    return View(each.array, each.array.dtype, (m, n, groups), (row, 1, n if groups > 1 else 0))
+
+
+def vector(description: ConvolutionDescription, operand: Input | Output, array: Array, problem: Problem) -> View:
+    """What a kernel takes for a row, a column or a scalar in memory. Raises `ArgumentError` for another shape.
+
+    What has one value a channel of D, or of `wgrad` a filter, holds those of all groups, one behind the other.
+    """
+    of_channels = "column" if description.kind == "wgrad" else "row"
+    if operand.kind == of_channels and problem.batches > 1:
+        each = problem.m if of_channels == "column" else problem.n
+        if array.shape != (each * problem.batches,):
+            raise ArgumentError(
+                f"argument '{operand.name}': {array_text(array)}: it holds one value a channel of all groups: the "
+                f"shape ({each * problem.batches},)"
+            )
+        step = array.stride[0]
+        array = replace(array, shape=(problem.batches, each), stride=(each * step, step))
+    return vector_view(operand, array, problem)
+
+
+def _refuse(each: Tensor, operand: Operand, reason: str, hints: list[str]) -> NoReturn:
+    raise ArgumentError(
+        f"argument '{each.name}': {array_text(each.array)}, but the operation takes {operand_text(operand)}: {reason}",
+        hints=hints,
+    )
+
+
+def operand_text(operand: Operand) -> str:
+    """`f16:8`: the layout is that of every convolution."""
+    return f"{operand.dtype}:{operand.alignment}"
