@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import prod
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 from cutecc.arguments.arrays import Array
 from cutecc.arguments.dtypes import find_numeric_type
@@ -24,14 +24,27 @@ from cutecc.operations.vector_arguments import vector_view
 from cutecc.operations.views import DeviceMatrix, View
 from cutecc.runtime.checks import array_text
 
-Role = str
-"""`activations`, `filters` or `outputs`; gradients have the role of what they are the gradient of."""
+Role = Literal["activations", "filters", "outputs"]
+"""Gradients have the role of what they are the gradient of."""
+Form = Literal["tensor", "matrix", "filters", "dense_filters", "rows"]
+"""How kernels take an argument:
+
+| form | modes | distances |
+|---|---|---|
+| `tensor` | images, spatial extents, channels | any |
+| `matrix` | pixels, channels | all pixels at one distance |
+| `filters` | filters, taps, channels | all taps of a filter at one distance |
+| `dense_filters` | filters, taps, one channel | taps follow one another |
+| `rows` | rows and columns of D, groups | rows at one distance: pixels, or filters of taps that follow one another |
+"""
 
 ROLES: dict[Kind, dict[str, Role]] = {
     "fprop": {"A": "activations", "B": "filters", "D": "outputs"},
     "dgrad": {"A": "outputs", "B": "filters", "D": "activations"},
     "wgrad": {"A": "outputs", "B": "activations", "D": "filters"},
 }
+_ALIGNED = 128
+"""Elements: a multiple of every alignment."""
 _SHAPES = {
     "activations": ("N", {1: "W", 2: "HW", 3: "DHW"}, "C"),
     "outputs": ("N", {1: "Q", 2: "PQ", 3: "ZPQ"}, "K"),
@@ -126,18 +139,27 @@ def check_elements(each: Tensor, operand: Operand) -> None:
         _refuse(each, operand, f"its elements are {dtype or each.array.dtype}, not {operand.dtype}", hints)
 
 
-def check_alignment(each: Tensor, operand: Operand, groups: int) -> None:
+def form_of(kind: Kind, name: str, *, is_depthwise: bool) -> Form:
+    """How kernels take an argument; every other one than A and B is as D."""
+    if name == "A":
+        return "matrix" if kind == "wgrad" and not is_depthwise else "tensor"
+    if name == "B":
+        return "tensor" if kind == "wgrad" else "dense_filters" if is_depthwise else "filters"
+    return "rows"
+
+
+def check_alignment(each: Tensor, form: Form, operand: Operand, groups: int) -> None:
     """Raise `ArgumentError` unless address, channels of a group and distances are multiples of the alignment."""
-    if 0 in each.shape:
+    if 0 in each.shape or form == "dense_filters":
         return
     align, array = operand.alignment, each.array
     hint = f"describe it with a smaller alignment, {operand.dtype}:1 for any, or choose by the arguments: for_arguments"
     if array.address % operand.alignment_bytes:
         reason = f"its address {array.address:#x} is not a multiple of {operand.alignment_bytes} bytes"
         _refuse(each, operand, reason, [hint])
-    contiguous, distances = _extents(each, groups)
+    contiguous, distances = _extents(each, form, groups)
     if contiguous % align:
-        what = "elements of a filter" if _is_gradient_of_filters(each) else "channels"
+        what = "elements of a filter" if (form, each.role) == ("rows", "filters") else "channels"
         of_group = " of a group" if groups > 1 and each.role != "filters" else ""
         _refuse(each, operand, f"{contiguous} {what}{of_group} are not a multiple of {align}", [hint])
     for step in distances:
@@ -145,27 +167,22 @@ def check_alignment(each: Tensor, operand: Operand, groups: int) -> None:
             _refuse(each, operand, f"the distance {step} of its rows is not a multiple of {align} elements", [hint])
 
 
-def aligned(each: Tensor, dtype: str, groups: int) -> Operand:
+def aligned(each: Tensor, form: Form, dtype: str, groups: int) -> Operand:
     """The operand that a tensor is, with as many aligned channels as it allows."""
-    if 0 in each.shape:
+    if 0 in each.shape or form == "dense_filters":
         return Operand(dtype, "row")
     # The copy of a numpy array on the GPU has an address of its own.
     addresses = () if each.array.library == "numpy" else (each.array.address,)
-    contiguous, distances = _extents(each, groups)
+    contiguous, distances = _extents(each, form, groups)
     return Operand(dtype, "row", common_alignment(dtype, [contiguous, *distances], addresses))
 
 
-def _extents(each: Tensor, groups: int) -> tuple[int, list[int]]:
+def _extents(each: Tensor, form: Form, groups: int) -> tuple[int, list[int]]:
     """What is read or written along at once, and the distances of what is so."""
-    if _is_gradient_of_filters(each):
+    if (form, each.role) == ("rows", "filters"):
         return prod(each.shape[1:]), [each.stride[0]] if each.shape[0] > 1 else []
     channels = each.shape[-1] if each.role == "filters" else each.shape[-1] // groups
     return channels, [step for size, step in zip(each.shape[:-1], each.stride[:-1], strict=True) if size > 1]
-
-
-def _is_gradient_of_filters(each: Tensor) -> bool:
-    """Whether it is written, or read as what is: rows of all taps and channels of a filter."""
-    return each.role == "filters" and each.name != "B"
 
 
 def sizes_of(
@@ -243,31 +260,14 @@ def _listed(each: Tensor, shape: tuple[int, ...]) -> str:
 # What kernels take.
 
 
-def tensor_view(each: Tensor) -> View:
-    """Activations, or outputs, as a kernel takes them; filters with all taps in one mode."""
-    # Distances that mean nothing are multiples of the alignment too, as those within are.
-    steps = [1]
-    for mode in reversed(range(len(each.shape) - 1)):
-        dense = max(1, each.shape[mode + 1]) * steps[0]
-        steps.insert(0, each.stride[mode] if each.shape[mode] > 1 and 0 not in each.shape else dense)
-    if each.role != "filters":
-        return View(each.array, each.array.dtype, each.shape, tuple(steps))
-    step = each.shape[-1] if (pitch := _taps(each).pitch) is None else pitch
-    taps = prod(each.spatial)
-    shape = (each.shape[0], taps, each.shape[-1])
-    return View(each.array, each.array.dtype, shape, (steps[0] if each.shape[0] > 1 else taps * step, step, 1))
-
-
-def check_rows(each: Tensor, *, is_dense: bool = False) -> None:
-    """Raise `ArgumentError` where a kernel could not walk along rows: those of D and what is like it lie at one
-    distance, and so do the taps of filters, which with `is_dense`, and in D, follow one another."""
-    if 0 in each.shape or each.name == "A" or (each.name, each.role) == ("B", "activations"):
+def check_rows(each: Tensor, form: Form) -> None:
+    """Raise `ArgumentError` where distances are not as the form has them."""
+    if 0 in each.shape or form == "tensor":
         return
-    is_filters = each.role == "filters"
-    pitch = _taps(each).pitch if is_filters else each.pitch
-    is_dense = is_dense or _is_gradient_of_filters(each)
+    pitch = _taps(each).pitch if each.role == "filters" else each.pitch
+    is_dense = form == "dense_filters" or (form == "rows" and each.role == "filters")
     if pitch is None or (is_dense and pitch != each.shape[-1]):
-        what = "the taps of a filter" if is_filters else "its rows of channels"
+        what = "the taps of a filter" if each.role == "filters" else "its rows of channels"
         how = "do not follow one another" if is_dense else "do not lie at one distance"
         raise ArgumentError(
             f"argument '{each.name}': {array_text(each.array)}: {what} {how}: strides {each.array.stride}",
@@ -275,19 +275,33 @@ def check_rows(each: Tensor, *, is_dense: bool = False) -> None:
         )
 
 
+def view(each: Tensor, form: Form, problem: Problem) -> View:
+    """What a kernel takes for an argument; `problem` is the product that it is of."""
+    array, channels = each.array, each.shape[-1]
+    count, is_empty = each.shape[0], 0 in each.shape
+    # Distances that mean nothing are multiples of every alignment, or of that of the others.
+    pitch = (_taps(each) if each.role == "filters" else each).pitch or _ALIGNED
+    outer = each.stride[0] if count > 1 and not is_empty else _ALIGNED
+    taps = prod(each.spatial)
+    match form:
+        case "tensor":
+            sizes = zip(each.shape[:-1], each.stride[:-1], strict=True)
+            steps = tuple(step if size > 1 and not is_empty else _ALIGNED for size, step in sizes)
+            return View(array, array.dtype, each.shape, (*steps, 1))
+        case "matrix":
+            return View(array, array.dtype, (count * taps, channels), (pitch, 1))
+        case "filters" | "dense_filters":
+            return View(array, array.dtype, (count, taps, channels), (outer, pitch, 1))
+        case "rows":
+            shape = problem.m, problem.n, problem.batches
+            if each.role == "filters":
+                return View(array, array.dtype, shape, (outer, 1, problem.m * outer))
+            return View(array, array.dtype, shape, (pitch, 1, problem.n if problem.batches > 1 else 0))
+
+
 def _taps(each: Tensor) -> Tensor:
     """One filter of several."""
     return Tensor(each.name, each.role, each.array, (1, *each.shape[1:]), each.stride, each.is_torch)
-
-
-def result_view(each: Tensor, problem: Problem) -> View:
-    """What a kernel takes for D, or what is like it: a matrix (M, N) for each group."""
-    m, n, groups = problem.m, problem.n, problem.batches
-    if each.role == "filters":
-        row = each.stride[0] if each.shape[0] > 1 else prod(each.shape[1:])
-        return View(each.array, each.array.dtype, (m, n, groups), (row, 1, m * row))
-    row = each.pitch or each.shape[-1]
-    return View(each.array, each.array.dtype, (m, n, groups), (row, 1, n if groups > 1 else 0))
 
 
 def vector(description: ConvolutionDescription, operand: Input | Output, array: Array, problem: Problem) -> View:
