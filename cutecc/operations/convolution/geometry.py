@@ -102,8 +102,8 @@ class ConvolutionProblem:
 
     @property
     def is_depthwise(self) -> bool:
-        """Whether each channel has filters of its own."""
-        return self.groups == self.channels > 1
+        """Whether each channel has one filter of its own."""
+        return self.groups == self.channels == self.filters > 1
 
     @property
     def geometry(self) -> Geometry:

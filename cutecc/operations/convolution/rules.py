@@ -1,0 +1,134 @@
+"""The rules that every convolution keeps to, besides those of its product: what iterators and kinds need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from cutecc.errors import ArgumentError
+from cutecc.operations.convolution.description import LAYOUTS, ConvolutionDescription
+from cutecc.operations.convolution.geometry import ConvolutionProblem
+from cutecc.operations.description import SPLIT_K_MODES
+from cutecc.operations.kernels.family import Part, Refusal
+from cutecc.operations.kernels.operand_copies import WGMMA_EITHER_WAY_BITS
+from cutecc.operations.operand import WIDEST_ALIGNMENT
+
+OwnPart = Literal["iterator", "stride", "groups"]
+"""A part of a convolution beside its product that can be changed on its own. Kind and mode are never to blame alone."""
+
+MOST_TAPS = 32
+"""In each mode of a filter that the optimized iterator walks along: as many bits as the masks of its taps have."""
+
+
+@dataclass(frozen=True)
+class OwnRefusal(Refusal):
+    """Why a convolution has no kernel."""
+
+    own: tuple[OwnPart, ...] = ()
+    """Parts of the convolution, besides those of its product in `parts`, of which one may change instead."""
+
+
+Rule = Callable[[ConvolutionDescription], OwnRefusal | None]
+
+
+def layouts(description: ConvolutionDescription) -> OwnRefusal | None:
+    """Matrices lie as the kind says: channels are contiguous."""
+    gemm = description.gemm
+    first, second = LAYOUTS[description.kind]
+    expected = {"a": first, "b": second, "d": "row", "c": "row"}
+    for name, layout in expected.items():
+        operand = getattr(gemm, name)
+        if operand is not None and operand.layout != layout:
+            reason = f"of {description.kind} {name.upper()} has contiguous channels, as a matrix {layout}"
+            return OwnRefusal(f"{reason}, not {operand.layout}", (f"{name}.layout",))  # type: ignore[arg-type]
+    return None
+
+
+def product_mode(description: ConvolutionDescription) -> OwnRefusal | None:
+    """Groups are the batch of a convolution."""
+    mode = description.gemm.mode
+    if mode in ("gemm", *SPLIT_K_MODES):
+        return None
+    return OwnRefusal(f"the product of a convolution is of mode gemm, or splits K, not {mode}", ("mode",))
+
+
+def iterator_of_kind(description: ConvolutionDescription) -> OwnRefusal | None:
+    """Few channels are few in activations, which only fprop reads along K."""
+    kind, iterator = description.kind, description.iterator
+    if iterator not in ("few_channels", "fixed_channels"):
+        return None
+    if kind != "fprop":
+        return OwnRefusal(f"{kind} is analytic or optimized; {iterator} is for fprop", (), ("iterator",))
+    if description.groups != "single":
+        reason = f"{iterator} is for one group; of several each has channels of its own"
+        return OwnRefusal(reason, (), ("iterator", "groups"))
+    return None
+
+
+def wgmma(description: ConvolutionDescription) -> OwnRefusal | None:
+    """TMA gathers whole steps of K, 16 bytes at least; `wgmma` reads only 16-bit types otherwise than along K."""
+    gemm, kind = description.gemm, description.kind
+    if gemm.instruction.unit != "wgmma":
+        return None
+    if description.iterator != "optimized":
+        reason = f"of wgmma TMA gathers, which is the optimized iterator, not {description.iterator}"
+        return OwnRefusal(reason, ("instruction",), ("iterator",))
+    for name, operand in (("a", gemm.a), ("b", gemm.b)):
+        if operand.alignment_bytes < WIDEST_ALIGNMENT:
+            part: Part = "a.alignment" if name == "a" else "b.alignment"
+            least = WIDEST_ALIGNMENT * 8 // operand.bits
+            reason = f"TMA reads channels that are aligned to {least} elements, and {name.upper()} is to"
+            return OwnRefusal(f"{reason} {operand.alignment}", ("instruction", part))
+        if kind != "fprop" and operand.bits != WGMMA_EITHER_WAY_BITS:
+            reason = f"of {kind} wgmma would read {name.upper()} along M or N, which it does not read {operand.dtype}"
+            return OwnRefusal(f"{reason} along", ("instruction", "a.dtype", "b.dtype"))
+    return None
+
+
+def depthwise(description: ConvolutionDescription) -> OwnRefusal | None:
+    """A channel of its own for each filter is multiplied by single threads."""
+    if description.groups == "depthwise" and description.gemm.mode in SPLIT_K_MODES and description.kind != "wgrad":
+        return OwnRefusal("a depthwise convolution has too short a K to be split", ("mode",), ("groups",))
+    return None
+
+
+RULES: tuple[Rule, ...] = (layouts, product_mode, iterator_of_kind, wgmma, depthwise)
+"""In the order in which they are asked; those of the product come before."""
+
+
+def check_sizes(description: ConvolutionDescription, sizes: ConvolutionProblem) -> None:
+    """Raise `ArgumentError` for sizes that are not those that the convolution is described for."""
+    if sizes.rank != description.rank:
+        raise ArgumentError(f"the sizes have {sizes.rank} spatial extents, and the convolution {description.rank}")
+    _check_groups(description, sizes)
+    if description.stride == "unity" and not sizes.has_unit_stride:
+        raise ArgumentError(
+            f"the stride is {'x'.join(map(str, sizes.stride))}, and the convolution is for strides of 1",
+            hints=['describe it with stride="strided"'],
+        )
+    if description.iterator == "optimized" and max(sizes.filter) > MOST_TAPS:
+        taps = "x".join(map(str, sizes.filter))
+        raise ArgumentError(
+            f"a filter of {taps} has more than the {MOST_TAPS} taps in a mode of the optimized iterator",
+            hints=['describe it with iterator="analytic"'],
+        )
+    align = description.gemm.a.alignment
+    if description.iterator == "fixed_channels" and sizes.channels != align:
+        raise ArgumentError(
+            f"there are {sizes.channels} channels, and fixed_channels is for as many as are aligned, {align}",
+            hints=['describe it with iterator="few_channels"'],
+        )
+
+
+def _check_groups(description: ConvolutionDescription, sizes: ConvolutionProblem) -> None:
+    given = description.groups
+    if given == "single" and sizes.groups != 1:
+        hints = ['describe it with groups="depthwise"' if sizes.is_depthwise else 'describe it with groups="many"']
+        raise ArgumentError(f"there are {sizes.groups} groups, and the convolution is of a single one", hints=hints)
+    if given == "depthwise" and not sizes.is_depthwise:
+        raise ArgumentError(
+            f"a depthwise convolution has a group and a filter for each channel, and there are {sizes.channels} "
+            f"channels, {sizes.filters} filters and {sizes.groups} groups",
+            hints=['describe it with groups="many", or "single"'],
+        )
