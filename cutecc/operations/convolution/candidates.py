@@ -1,0 +1,163 @@
+"""The convolutions to choose from: all valid tiles, the iterators that suit the sizes, the default choice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+from cutecc.operations import candidates
+from cutecc.operations.convolution.description import (
+    LAYOUTS,
+    ConvolutionDescription,
+    Groups,
+    Iterator,
+    Kind,
+    Stride,
+)
+from cutecc.operations.convolution.description import Mode as FilterMode
+from cutecc.operations.convolution.estimate import cycles, multiplied, usual_sizes
+from cutecc.operations.convolution.geometry import ConvolutionProblem
+from cutecc.operations.convolution.rules import MOST_TAPS
+from cutecc.operations.convolution.validity import check, refusal
+from cutecc.operations.description import SPLIT_K_MODES, Mode
+from cutecc.operations.epilogue.graph import Epilogue
+from cutecc.operations.instruction import Arithmetic, MathInstruction, Unit, as_instruction
+from cutecc.operations.operand import Operand
+from cutecc.operations.swizzle import Swizzle
+from cutecc.operations.tile import TileDescription, TileRequest
+
+
+def choose(
+    kind: Kind,
+    rank: int,
+    operands: tuple[Operand, Operand, Operand],
+    *,
+    target: str,
+    sizes: ConvolutionProblem | None = None,
+    iterator: Iterator | None = None,
+    stride: Stride | None = None,
+    groups: Groups | None = None,
+    filter_mode: FilterMode = "cross_correlation",
+    accumulator: str | None = None,
+    arithmetic: Arithmetic | None = None,
+    unit: Unit | None = None,
+    instruction: MathInstruction | str | None = None,
+    tile: TileDescription | TileRequest | str | None = None,
+    c: Operand | None = None,
+    epilogue: Epilogue | None = None,
+    swizzle: Swizzle | None = None,
+    split: Mode | None = None,
+) -> ConvolutionDescription:
+    """A valid convolution, with each part as given, and the others chosen by their estimated time.
+
+    The unit is `wgmma` where TMA can gather, else `tensor_op`, else `simt`, as for a GEMM. The iterator is the one that
+    PyCUTLASS proposes. K is split where the sizes say that it helps; of a `wgrad` without sizes in parallel, since its
+    D is small. Raises `UsageError` with the reason and the nearest when nothing fits.
+    """
+    a, b, d = _laid_out(kind, operands)
+    given = (
+        candidates.fitting_instructions(a, b, accumulator=accumulator, arithmetic=arithmetic, unit=unit, target=target)
+        if instruction is None
+        else [as_instruction(instruction)]
+    )
+    groups = groups or _groups(sizes)
+    stride = stride or ("unity" if sizes is not None and sizes.has_unit_stride else "strided")
+    iterator = iterator or proposed_iterator(kind, a.alignment, b.alignment, sizes)
+    listed: list[list[ConvolutionDescription]] = []
+    for each in given:
+        modes: list[Mode] = [split] if split else _modes(kind, sizes, each)
+        gemms = [candidates.described(target, each, (a, b, d), c, epilogue, mode, swizzle) for mode in modes]
+        listed.append(
+            [ConvolutionDescription(kind, gemm, iterator, stride, rank, groups, filter_mode) for gemm in gemms]
+        )
+    request = candidates.request_of(tile)
+    for each in listed:
+        if found := [best for one in each for best in ranked(one, request, sizes, 1)]:
+            best = min(found, key=lambda candidate: cycles(candidate, sizes or usual_sizes(candidate)))
+            return best if swizzle else with_swizzle(best, sizes)
+    return _as_asked([each[0] for each in listed], request)
+
+
+def proposed_iterator(kind: Kind, a: int, b: int, sizes: ConvolutionProblem | None) -> Iterator:
+    """What PyCUTLASS proposes for operands of these alignments; without sizes for filters of few taps."""
+    if sizes is None:
+        return "optimized"
+    if kind == "fprop" and sizes.channels == a and sizes.groups == 1:
+        return "fixed_channels"
+    c, k = sizes.channels_of_group, sizes.filters_of_group
+    divides = c % a == 0 if kind == "fprop" else k % a == 0 and c % b == 0
+    return "optimized" if divides and max(sizes.filter) <= MOST_TAPS else "analytic"
+
+
+def with_swizzle(description: ConvolutionDescription, sizes: ConvolutionProblem | None) -> ConvolutionDescription:
+    """The same with the order of tiles that suits the sizes."""
+    problem = multiplied(description, sizes or usual_sizes(description))
+    return replace(
+        description, gemm=replace(description.gemm, swizzle=candidates.usual_swizzle(description.gemm, problem))
+    )
+
+
+def with_tiles(
+    description: ConvolutionDescription,
+    sizes: ConvolutionProblem | None = None,
+    tile: TileDescription | TileRequest | str | None = None,
+) -> list[ConvolutionDescription]:
+    """The convolution with each valid tile that has what is asked for, the best guess first.
+
+    Raises `UsageError` with the reason and the nearest when there is none.
+    """
+    request = candidates.request_of(tile)
+    return ranked(description, request, sizes) or [_as_asked([description], request)]
+
+
+def ranked(
+    description: ConvolutionDescription,
+    request: TileRequest,
+    sizes: ConvolutionProblem | None,
+    most: int = candidates.MOST_TILES,
+) -> list[ConvolutionDescription]:
+    """The valid convolutions with the tiles that are asked for, the one with the least estimated time first."""
+    valid, sizes = _valid(description, request), sizes or usual_sizes(description)
+    estimated = sorted((cycles(each, sizes), index) for index, each in enumerate(valid))
+    return [valid[index] for _, index in estimated[:most]]
+
+
+@lru_cache(maxsize=256)
+def _valid(description: ConvolutionDescription, request: TileRequest) -> Sequence[ConvolutionDescription]:
+    """The convolution with each valid tile."""
+    tiles = candidates.tiles(description.gemm, request)
+    found = (replace(description, gemm=description.gemm.with_tile(tile)) for tile in tiles)
+    return [each for each in found if refusal(each) is None]
+
+
+def _laid_out(kind: Kind, operands: tuple[Operand, Operand, Operand]) -> tuple[Operand, Operand, Operand]:
+    """The operands with their channels contiguous, as the kind has them."""
+    a, b, d = operands
+    first, second = LAYOUTS[kind]
+    return replace(a, layout=first), replace(b, layout=second), replace(d, layout="row")
+
+
+def _groups(sizes: ConvolutionProblem | None) -> Groups:
+    if sizes is None or sizes.groups == 1:
+        return "single"
+    return "depthwise" if sizes.is_depthwise else "many"
+
+
+def _modes(kind: Kind, sizes: ConvolutionProblem | None, instruction: MathInstruction) -> list[Mode]:
+    if instruction.accumulator == "f16":
+        return ["gemm"]
+    if sizes is None:
+        return ["split_k_parallel"] if kind == "wgrad" else ["gemm"]
+    return ["gemm", *SPLIT_K_MODES]
+
+
+def _as_asked(described: Sequence[ConvolutionDescription], request: TileRequest) -> ConvolutionDescription:
+    """A convolution with the tile that is asked for, as `candidates.choose` finds it for a product.
+
+    Raises `UsageError` with the reason and the nearest valid one where there is no kernel for it.
+    """
+    free = candidates.free_parts(request)
+    return candidates.as_asked(
+        check(replace(each, gemm=candidates.filled_in(each.gemm, request)), free) for each in described
+    )
