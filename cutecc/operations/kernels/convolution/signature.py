@@ -14,10 +14,11 @@
 | outputs, or their gradient | (image, Z, P, Q, filters), alike | filters |
 | filters | (filter, tap, channel of a group); taps are T·R·S, the last extent the fastest | channels |
 
-`a` and `b` are activations and filters (`fprop`), outputs and filters (`dgrad`), outputs and activations (`wgrad`). D
-is a matrix of the third, (M, N, L): rows at one distance, groups side by side in a row (`wgrad`: below each other), so
-that its tensor must be dense but for the distance of rows. Channels and filters of a group are multiples of the
-alignments of the tensors that they are contiguous in.
+`a` and `b` are activations and filters (`fprop`), outputs and filters (`dgrad`), outputs and activations (`wgrad`;
+there the outputs are a matrix, N·P·Q pixels at one distance by filters, unless it is depthwise). D is a matrix of the
+third, (M, N, L): rows at one distance, groups side by side in a row (`wgrad`: below each other), so that its tensor
+must be dense but for the distance of rows. Channels and filters of a group are multiples of the alignments of the
+tensors that they are contiguous in.
 
 `depthwise` convolutions have a channel a group, and L = 1: D is (N·P·Q, channels), of `wgrad` (channels, taps). Filters
 are (channel, tap, 1), whose taps are contiguous, and promise no alignment.
@@ -120,6 +121,8 @@ def _tensor(description: ConvolutionDescription, name: str, operand: Operand) ->
         if description.groups == "depthwise":
             return f"{operand.dtype}[?filters, ?taps, 1]:(?{{i64}}, 1, 1)"
         modes, strides = ["?filters", "?taps", mode_spec("", operand.alignment)], [stride, stride]
+    elif (description.kind, name) == ("wgrad", "outputs") and description.groups != "depthwise":
+        modes, strides = ["?K", mode_spec("", operand.alignment)], [stride]
     else:
         modes = ["?images", *(f"?{letter}" for letter in _EXTENTS[name][-description.rank :])]
         modes, strides = [*modes, mode_spec("", operand.alignment)], [stride] * (description.rank + 1)
