@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from cutecc.ir.mlir import arith, cf, ir
 from cutecc.layout.integers import Symbolic, divisibility
-from cutecc.passes.lowering.values.descriptors import UNIT, Mode
 from cutecc.passes.lowering.values.integers import Predicate, compare, constant
 from cutecc.passes.lowering.values.pointers import integer_address
+from cutecc.passes.lowering.values.tma_modes import UNIT, Mode
 from cutecc.passes.lowering.values.vector_accesses import Tensor
 
 

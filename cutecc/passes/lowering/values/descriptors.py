@@ -5,20 +5,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
 
 from cutecc.errors import Error
 from cutecc.ir.mlir import arith, ir, nvvm
 from cutecc.ir.structs import with_member
 from cutecc.ir.types import CopyAtom, Scalar
 from cutecc.ir.types.values import Element
-from cutecc.layout import ComposedLayout, Layout, Swizzle, Symbolic, coalesce, join
-from cutecc.layout.basis import Basis
-from cutecc.layout.integers import Integer, add, multiply
-from cutecc.layout.tuples import leaves
+from cutecc.layout import ComposedLayout, Layout, Swizzle
 from cutecc.passes.lowering.values.integers import (
     Predicate,
     compare,
@@ -28,6 +22,7 @@ from cutecc.passes.lowering.values.integers import (
     word,
 )
 from cutecc.passes.lowering.values.pointers import integer_address
+from cutecc.passes.lowering.values.tma_modes import MOST_MODES, UNIT, Mode, format_bits
 from cutecc.passes.lowering.values.vector_accesses import Tensor
 
 DESCRIPTOR = "!llvm.struct<(array<16 x i64>)>"
@@ -40,9 +35,6 @@ _BY_128_BYTES = 2
 _LARGE = 1 << 17
 """Bytes of a tensor from which on bit 21 of the second word is set."""
 _WORD = 32
-UNIT = 16
-"""Bytes, that strides and rows of boxes are multiples of."""
-_MOST_MODES = 5
 _MOST_SWIZZLED = 3
 """Bits that a swizzle flips at most, in rows of 128 bytes; with fewer bits, of half as many."""
 _FORMATS = {
@@ -66,169 +58,6 @@ _REDUCED = {"f16": "F16_RN", "bf16": "BF16_RN", "f32": "F32_RN", "f64": "F64_RN"
 """By the element that a reduction adds: the format."""
 
 
-@dataclass(frozen=True)
-class Mode:
-    """One mode of the tensor as TMA sees it, the innermost first."""
-
-    size: ir.Value
-    """Numbers of the atom's format, which a tensor's element may have several of; an `i64`."""
-    stride: ir.Value | None
-    """Bytes, an `i64`; `None` for the innermost, whose elements lie side by side."""
-    box: int
-    """Such numbers that one copy moves."""
-    step: Integer
-    """What the type says of the stride, in elements."""
-    name: str
-    """Which modes of the tensor it is, for messages."""
-
-
-def modes(atom: CopyAtom, tensor: Tensor, blocks: int) -> list[Mode]:
-    """How TMA sees `tensor`, which lies in global memory; `blocks` of a cluster load a share of each box.
-
-    Raises `Error` for what TMA cannot copy.
-    """
-    basis = atom.parameters["tma_gbasis"]
-    bits = _bits(atom.parameters["tma_format"])
-    shares = iter(_shares([int(size) for size in leaves(basis.shape)], blocks))
-    found: list[Mode] = []
-    for index, parts in enumerate(_parts(atom, tensor)):
-        size, step = _whole(parts)
-        box = [next(shares) for _ in parts]
-        _check_follow(parts, box, step)
-        if index == 0 and isinstance(step, int) and step != 1 and math.prod(box) > 1:
-            raise Error(f"the innermost mode for TMA, {size}:{step}, is not contiguous in global memory")
-        if index and size != 1 and isinstance(step, int) and step * tensor.element.bits % (8 * UNIT):
-            apart = step * tensor.element.bits // 8
-            raise Error(f"steps along a mode for TMA, {size}:{step}, are {apart} bytes, no multiple of {UNIT}")
-        stride = None if index == 0 else _bytes(tensor, step)
-        name = _name(list(leaves(atom.parameters["tma_gbasis"][index].stride)))
-        wide = _wide(tensor, size)
-        if index == 0 and bits < tensor.element.bits:
-            # It counts numbers of the format, as boxes and coordinates do.
-            wide = arith.muli(wide, constant(tensor.element.bits // bits, 64))
-        found.append(Mode(wide, stride, math.prod(box), step, name))
-    return found
-
-
-def steps(atom: CopyAtom, tensor: Tensor, coordinates: Layout) -> list[ir.Value]:
-    """How far a step along a mode of `tensor` leads in the coordinates of TMA, where the type does not say it.
-
-    So it is where a mode for TMA is made of several of the tensor, or where the innermost is of an unknown stride.
-    """
-    wholes = [_whole(parts) for parts in _parts(atom, tensor)]
-    assert isinstance(tensor.layout, Layout)
-    found: list[ir.Value] = []
-    for step, stride in zip(leaves(coordinates.stride), leaves(tensor.layout.stride), strict=True):
-        if not isinstance(step, Basis) or not isinstance(step.value, Symbolic):
-            continue
-        unit = wholes[step.path[0]][1] if step.path != (0,) else 1
-        if isinstance(stride, int) and isinstance(unit, int):
-            found.append(constant(stride // unit, step.value.width))
-        elif isinstance(stride, Symbolic) and unit == 1:
-            found.append(tensor.arithmetic.value(stride, step.value.width))
-        else:
-            raise Error(f"the open lowering does not know the step {step} of coordinates for TMA yet")
-    return found
-
-
-def _parts(atom: CopyAtom, tensor: Tensor) -> list[list[Layout]]:
-    """Of each mode that TMA sees, the innermost first, the modes of the tensor that it is made of."""
-    basis = atom.parameters["tma_gbasis"]
-    layout = tensor.layout
-    if not isinstance(layout, Layout):
-        raise Error(f"a tensor of the swizzled layout {layout} in global memory cannot be copied by TMA")
-    if len(basis) > _MOST_MODES:
-        raise Error(f"the tensor has {len(basis)} modes for TMA, and a descriptor has at most {_MOST_MODES}")
-    return [[_part(layout, step) for step in leaves(basis[index].stride)] for index in range(len(basis))]
-
-
-def _name(steps: Sequence[Basis]) -> str:
-    """The modes of a tensor that steps along one mode for TMA are along, such as `mode 0` or `modes 0 and 1`."""
-    paths = [".".join(map(str, step.path)) for step in steps]
-    return f"mode {paths[0]}" if len(paths) == 1 else f"modes {', '.join(paths[:-1])} and {paths[-1]}"
-
-
-def _bits(name: str) -> int:
-    """Of a number of a format, which has them in its name."""
-    return int("".join(filter(str.isdigit, name)))
-
-
-def _format(atom: CopyAtom, element: Element) -> str:
-    """What TMA takes a tensor's numbers for: the atom says it, and of a reduction, which adds them, the element.
-
-    So the wheel has it, where the kernel asks for another type in the place of the element's. Raises `Error`.
-    """
-    name = atom.parameters["tma_format"]
-    if name not in _FORMATS:
-        raise Error(f"TMA on sm_90 has no elements of format {name}")
-    if not isinstance(element, Scalar) or "reduce" not in atom.kind:
-        return name
-    own = _REDUCED.get(element.name)
-    if _bits(name) != element.bits or (own is None and name[0] not in "US"):
-        raise Error(f"TMA reduces no {element} as {name}")
-    return name if own is None or name.startswith(own.removesuffix("RN")) else own
-
-
-def _whole(parts: Sequence[Layout]) -> tuple[Integer, Integer]:
-    """Size and stride, in elements, of the mode for TMA that reaches all that modes of the tensor reach."""
-    whole = coalesce(join(*parts)) if len(parts) > 1 else parts[0]
-    if isinstance(whole.stride, int | Symbolic):
-        return whole.size, whole.stride
-    found: list[tuple[Integer, int]] = []
-    for part in parts:
-        if not isinstance(part.stride, int):
-            raise Error(f"the open lowering does not know one mode for TMA of several, {join(*parts)}, yet")
-        found.append((part.size, part.stride))
-    unit = math.gcd(*(stride for _, stride in found))
-    # Every coordinate up to that of the last element, of those between which no element lies too.
-    last: Integer = 0
-    for size, stride in found:
-        last = add(last, multiply(add(size, -1), stride // unit))
-    return add(last, 1), unit
-
-
-def _check_follow(parts: Sequence[Layout], box: Sequence[int], unit: Integer) -> None:
-    """Raise `Error` where the elements of a box along one mode for TMA do not follow each other."""
-    reached = 1
-    for part, size in zip(parts, box, strict=True):
-        if size > 1 and len(parts) > 1 and (not isinstance(unit, int) or part.stride != unit * reached):
-            raise Error(
-                f"a box of {'×'.join(map(str, box))} elements of the modes {join(*parts)}, which are one mode to TMA: "
-                "its elements do not follow each other"
-            )
-        reached *= size
-
-
-def _shares(box: list[int], blocks: int) -> list[int]:
-    """A box that so many blocks load together, the outermost modes divided among them."""
-    shares = list(box)
-    for mode in reversed(range(len(shares))):
-        size = shares[mode]
-        shares[mode] = -(-size // blocks)
-        blocks = -(-blocks // size)
-    return shares
-
-
-def _part(layout: Layout, step: Any) -> Layout:
-    """The mode of a tensor along which TMA counts when it steps by `step`."""
-    if not isinstance(step, Basis) or step.value != 1:
-        raise Error(f"the open lowering does not know the step {step} of a TMA box yet")
-    for each in step.path:
-        layout = layout[each]
-    if isinstance(layout.shape, tuple):
-        raise Error(f"a mode for TMA is made of several modes of the tensor, {layout}")
-    return layout
-
-
-def _wide(tensor: Tensor, number: Integer) -> ir.Value:
-    return tensor.arithmetic.value(number, 64)
-
-
-def _bytes(tensor: Tensor, stride: Integer) -> ir.Value:
-    bits = arith.muli(_wide(tensor, stride), constant(tensor.element.bits, 64))
-    return arith.divui(bits, constant(8, 64))
-
-
 def descriptor(atom: CopyAtom, tensor: Tensor, found: Sequence[Mode], shared: Layout | ComposedLayout) -> ir.Value:
     """The descriptor of `tensor`, of modes `found`, for boxes that lie in shared memory as `shared` says.
 
@@ -240,12 +69,12 @@ def descriptor(atom: CopyAtom, tensor: Tensor, found: Sequence[Mode], shared: La
     swizzle = shared.inner if isinstance(shared, ComposedLayout) else Swizzle(0, 4, 3)
     if not isinstance(swizzle, Swizzle) or (swizzle.base, swizzle.shift) != (4, 3) or swizzle.bits > _MOST_SWIZZLED:
         raise Error(f"TMA cannot write the swizzle of {shared}")
-    bits = _bits(name)
+    bits = format_bits(name)
     _check_boxes(found, bits, swizzle)
     sizes = [mode.size for mode in found]
     strides = [mode.stride for mode in found[1:] if mode.stride is not None]
     kind = _MADE_BY_CUTE | (len(found) - 1) << 4 | _FORMATS[name] << 7 | swizzle.bits << 13 | _BY_128_BYTES << 17
-    boxes = [mode.box - 1 for mode in found] + [0] * (_MOST_MODES - len(found))
+    boxes = [mode.box - 1 for mode in found] + [0] * (MOST_MODES - len(found))
     words = [
         # What a pointer has below 16 bytes, TMA does not see.
         arith.andi(integer_address(tensor.pointer, 64), constant(-16, 64)),
@@ -271,7 +100,7 @@ def replace_tensor(pointer: ir.Value, tensor: Tensor, found: Sequence[Mode]) -> 
         nvvm.tensormap_replace(which, pointer, new_value=value, ord=order)
 
     field("global_address", integer_address(tensor.pointer, 64))
-    for index in range(_MOST_MODES):
+    for index in range(MOST_MODES):
         mode = found[index] if index < len(found) else None
         size = resize(mode.size, 32) if mode is not None else constant(1, 32)
         field("global_dim", size, index)
@@ -341,3 +170,19 @@ def _joined(words: Sequence[ir.Value]) -> ir.Value:
     for index, value in enumerate([*words, *zeros]):
         found = with_member(found, value, 0, index)
     return found
+
+
+def _format(atom: CopyAtom, element: Element) -> str:
+    """What TMA takes a tensor's numbers for: the atom says it, and of a reduction, which adds them, the element.
+
+    So the wheel has it, where the kernel asks for another type in the place of the element's. Raises `Error`.
+    """
+    name = atom.parameters["tma_format"]
+    if name not in _FORMATS:
+        raise Error(f"TMA on sm_90 has no elements of format {name}")
+    if not isinstance(element, Scalar) or "reduce" not in atom.kind:
+        return name
+    own = _REDUCED.get(element.name)
+    if format_bits(name) != element.bits or (own is None and name[0] not in "US"):
+        raise Error(f"TMA reduces no {element} as {name}")
+    return name if own is None or name.startswith(own.removesuffix("RN")) else own

@@ -1,0 +1,169 @@
+"""What TMA sees a tensor as: modes with a size, a step in bytes, and what one copy takes of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cutecc.errors import Error
+from cutecc.ir.mlir import arith, ir
+from cutecc.ir.types import CopyAtom
+from cutecc.layout import Layout, Symbolic, coalesce, join
+from cutecc.layout.basis import Basis
+from cutecc.layout.integers import Integer, add, multiply
+from cutecc.layout.tuples import leaves
+from cutecc.passes.lowering.values.integers import constant
+from cutecc.passes.lowering.values.vector_accesses import Tensor
+
+UNIT = 16
+"""Bytes, that strides and rows of boxes are multiples of."""
+MOST_MODES = 5
+
+
+@dataclass(frozen=True)
+class Mode:
+    """One mode of the tensor as TMA sees it, the innermost first."""
+
+    size: ir.Value
+    """Numbers of the atom's format, which a tensor's element may have several of; an `i64`."""
+    stride: ir.Value | None
+    """Bytes, an `i64`; `None` for the innermost, whose elements lie side by side."""
+    box: int
+    """Such numbers that one copy moves."""
+    step: Integer
+    """What the type says of the stride, in elements."""
+    name: str
+    """Which modes of the tensor it is, for messages."""
+
+
+def modes(atom: CopyAtom, tensor: Tensor, blocks: int) -> list[Mode]:
+    """How TMA sees `tensor`, which lies in global memory; `blocks` of a cluster load a share of each box.
+
+    Raises `Error` for what TMA cannot copy.
+    """
+    basis = atom.parameters["tma_gbasis"]
+    bits = format_bits(atom.parameters["tma_format"])
+    shares = iter(_shares([int(size) for size in leaves(basis.shape)], blocks))
+    found: list[Mode] = []
+    for index, parts in enumerate(_parts(atom, tensor)):
+        size, step = _whole(parts)
+        box = [next(shares) for _ in parts]
+        _check_follow(parts, box, step)
+        if index == 0 and isinstance(step, int) and step != 1 and math.prod(box) > 1:
+            raise Error(f"the innermost mode for TMA, {size}:{step}, is not contiguous in global memory")
+        if index and size != 1 and isinstance(step, int) and step * tensor.element.bits % (8 * UNIT):
+            apart = step * tensor.element.bits // 8
+            raise Error(f"steps along a mode for TMA, {size}:{step}, are {apart} bytes, no multiple of {UNIT}")
+        stride = None if index == 0 else _bytes(tensor, step)
+        name = _name(list(leaves(atom.parameters["tma_gbasis"][index].stride)))
+        wide = _wide(tensor, size)
+        if index == 0 and bits < tensor.element.bits:
+            # It counts numbers of the format, as boxes and coordinates do.
+            wide = arith.muli(wide, constant(tensor.element.bits // bits, 64))
+        found.append(Mode(wide, stride, math.prod(box), step, name))
+    return found
+
+
+def steps(atom: CopyAtom, tensor: Tensor, coordinates: Layout) -> list[ir.Value]:
+    """How far a step along a mode of `tensor` leads in the coordinates of TMA, where the type does not say it.
+
+    So it is where a mode for TMA is made of several of the tensor, or where the innermost is of an unknown stride.
+    """
+    wholes = [_whole(parts) for parts in _parts(atom, tensor)]
+    assert isinstance(tensor.layout, Layout)
+    found: list[ir.Value] = []
+    for step, stride in zip(leaves(coordinates.stride), leaves(tensor.layout.stride), strict=True):
+        if not isinstance(step, Basis) or not isinstance(step.value, Symbolic):
+            continue
+        unit = wholes[step.path[0]][1] if step.path != (0,) else 1
+        if isinstance(stride, int) and isinstance(unit, int):
+            found.append(constant(stride // unit, step.value.width))
+        elif isinstance(stride, Symbolic) and unit == 1:
+            found.append(tensor.arithmetic.value(stride, step.value.width))
+        else:
+            raise Error(f"the open lowering does not know the step {step} of coordinates for TMA yet")
+    return found
+
+
+def _parts(atom: CopyAtom, tensor: Tensor) -> list[list[Layout]]:
+    """Of each mode that TMA sees, the innermost first, the modes of the tensor that it is made of."""
+    basis = atom.parameters["tma_gbasis"]
+    layout = tensor.layout
+    if not isinstance(layout, Layout):
+        raise Error(f"a tensor of the swizzled layout {layout} in global memory cannot be copied by TMA")
+    if len(basis) > MOST_MODES:
+        raise Error(f"the tensor has {len(basis)} modes for TMA, and a descriptor has at most {MOST_MODES}")
+    return [[_part(layout, step) for step in leaves(basis[index].stride)] for index in range(len(basis))]
+
+
+def _name(steps: Sequence[Basis]) -> str:
+    """The modes of a tensor that steps along one mode for TMA are along, such as `mode 0` or `modes 0 and 1`."""
+    paths = [".".join(map(str, step.path)) for step in steps]
+    return f"mode {paths[0]}" if len(paths) == 1 else f"modes {', '.join(paths[:-1])} and {paths[-1]}"
+
+
+def format_bits(name: str) -> int:
+    """Of a number of a format, which has them in its name."""
+    return int("".join(filter(str.isdigit, name)))
+
+
+def _whole(parts: Sequence[Layout]) -> tuple[Integer, Integer]:
+    """Size and stride, in elements, of the mode for TMA that reaches all that modes of the tensor reach."""
+    whole = coalesce(join(*parts)) if len(parts) > 1 else parts[0]
+    if isinstance(whole.stride, int | Symbolic):
+        return whole.size, whole.stride
+    found: list[tuple[Integer, int]] = []
+    for part in parts:
+        if not isinstance(part.stride, int):
+            raise Error(f"the open lowering does not know one mode for TMA of several, {join(*parts)}, yet")
+        found.append((part.size, part.stride))
+    unit = math.gcd(*(stride for _, stride in found))
+    # Every coordinate up to that of the last element, of those between which no element lies too.
+    last: Integer = 0
+    for size, stride in found:
+        last = add(last, multiply(add(size, -1), stride // unit))
+    return add(last, 1), unit
+
+
+def _check_follow(parts: Sequence[Layout], box: Sequence[int], unit: Integer) -> None:
+    """Raise `Error` where the elements of a box along one mode for TMA do not follow each other."""
+    reached = 1
+    for part, size in zip(parts, box, strict=True):
+        if size > 1 and len(parts) > 1 and (not isinstance(unit, int) or part.stride != unit * reached):
+            raise Error(
+                f"a box of {'×'.join(map(str, box))} elements of the modes {join(*parts)}, which are one mode to TMA: "
+                "its elements do not follow each other"
+            )
+        reached *= size
+
+
+def _shares(box: list[int], blocks: int) -> list[int]:
+    """A box that so many blocks load together, the outermost modes divided among them."""
+    shares = list(box)
+    for mode in reversed(range(len(shares))):
+        size = shares[mode]
+        shares[mode] = -(-size // blocks)
+        blocks = -(-blocks // size)
+    return shares
+
+
+def _part(layout: Layout, step: Any) -> Layout:
+    """The mode of a tensor along which TMA counts when it steps by `step`."""
+    if not isinstance(step, Basis) or step.value != 1:
+        raise Error(f"the open lowering does not know the step {step} of a TMA box yet")
+    for each in step.path:
+        layout = layout[each]
+    if isinstance(layout.shape, tuple):
+        raise Error(f"a mode for TMA is made of several modes of the tensor, {layout}")
+    return layout
+
+
+def _wide(tensor: Tensor, number: Integer) -> ir.Value:
+    return tensor.arithmetic.value(number, 64)
+
+
+def _bytes(tensor: Tensor, stride: Integer) -> ir.Value:
+    bits = arith.muli(_wide(tensor, stride), constant(tensor.element.bits, 64))
+    return arith.divui(bits, constant(8, 64))
