@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from cutecc.layout.algebra import coalesce, composition, right_inverse
-from cutecc.layout.basis import ArithmeticTuple
+from cutecc.layout.basis import ArithmeticTuple, add_coordinates
 from cutecc.layout.divide import logical_divide
 from cutecc.layout.integers import Integer, divide
 from cutecc.layout.layout import Layout, join
 from cutecc.layout.make import tile_to_shape
 from cutecc.layout.swizzle import AnyLayout, ComposedLayout
+from cutecc.layout.tuples import IntTuple
 
 
 @dataclass(frozen=True)
@@ -42,4 +44,9 @@ def tma_partition(tensors: Sequence[AnyLayout], box: int, block: Integer, blocks
 def _part(tensor: AnyLayout, boxes: Layout, share: Integer) -> Part:
     rest = (None,) * (len(tensor) - 1)
     by_box = coalesce(composition(tensor, (boxes, *rest)), ((1, 1),))
-    return Part(by_box, by_box(((share, 0), *(0 for _ in rest))))
+    first = ((share, 0), *(0 for _ in rest))
+    if isinstance(by_box, ComposedLayout) and isinstance(by_box.inner, Layout):
+        # What steps lead through another layout to need not be as far from each other everywhere.
+        start = cast(IntTuple, add_coordinates(by_box.offset, by_box.outer(first)))
+        return Part(ComposedLayout(by_box.inner, start, by_box.outer), 0)
+    return Part(by_box, by_box(first))

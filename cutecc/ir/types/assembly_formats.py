@@ -73,6 +73,7 @@ _DESCRIBED = (
 )
 _TMA_TAIL = 'g_stride = <"{g_stride:tuple}">'
 _TMA_BASIS = '[ tma_gbasis = <"{tma_gbasis:layout}">]>'
+_TMA_LOAD_TAIL = f"num_cta = {{num_cta:int}}, {_TMA_TAIL}[ mcast = {{mcast:bool=false|true}}]{_TMA_BASIS}"
 _TMEM = "<{element:type}, {lanes:int} DP, {bits:int} bit, x{repeat:int}"
 
 _COPIES = {
@@ -99,9 +100,10 @@ _COPIES = {
     "non_exec_im2col_tma_store": f"<{_DESCRIBED}",
     "non_exec_2d_scatter4_tma_store": f"<{_DESCRIBED}",
     "non_exec_tiled_tma_reduce": f"<{{reduction:word}}, {_DESCRIBED}",
-    "tma_load": "<{element:type}, copy_bits = {copy_bits:int}, mode = {mode:word}, num_cta = {num_cta:int}, "
-    f"{_TMA_TAIL}[ mcast = {{mcast:bool=false|true}}]{_TMA_BASIS}",
+    "tma_load": f"<{{element:type}}, copy_bits = {{copy_bits:int}}, mode = {{mode:word}}, {_TMA_LOAD_TAIL}",
+    "im2col_tma_load": f"<{{element:type}}, copy_bits = {{copy_bits:int}}, {_TMA_LOAD_TAIL}",
     "tma_store": f"<{{element:type}}, copy_bits = {{copy_bits:int}}, mode = {{mode:word}}, {_TMA_TAIL}{_TMA_BASIS}",
+    "im2col_tma_store": f"<{{element:type}}, copy_bits = {{copy_bits:int}}, {_TMA_TAIL}{_TMA_BASIS}",
     "tma_reduce": "<{element:type}, copy_bits = {copy_bits:int}, mode = {mode:word}, kind = {reduction:word}, "
     f"{_TMA_TAIL}{_TMA_BASIS}",
     "s2t_copy": "<{element:type}, {lanes:int} DP, {bits:int} bit, {num_cta:int} cta[, {broadcast:word}]>",

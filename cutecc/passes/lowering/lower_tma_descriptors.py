@@ -11,23 +11,26 @@ from cutecc.ir.building import at_start, before, located
 from cutecc.ir.mlir import ir, nvvm
 from cutecc.ir.types import CopyAtom, view
 from cutecc.ir.walking import walk
+from cutecc.layout import ComposedLayout, Layout
 from cutecc.passes.base import ModulePass
 from cutecc.passes.leaf_conversion import Converted, convert_leaves, converts_leaves, leaf_patterns
 from cutecc.passes.lowering.lower_cute_types import stored
 from cutecc.passes.lowering.values.descriptor_assertions import assert_copyable
 from cutecc.passes.lowering.values.descriptors import DESCRIPTOR, WORDS, descriptor, replace_tensor
 from cutecc.passes.lowering.values.host import kernels
+from cutecc.passes.lowering.values.im2col import Columns
 from cutecc.passes.lowering.values.integers import constant, poison
 from cutecc.passes.lowering.values.leaves import Leaves, carried_by, dynamic, pack
 from cutecc.passes.lowering.values.loops import one_thread
 from cutecc.passes.lowering.values.pointers import element_pointer
 from cutecc.passes.lowering.values.tensors import tensor_of
-from cutecc.passes.lowering.values.tma_modes import modes, steps
+from cutecc.passes.lowering.values.tma_modes import modes, pixel_modes, shares_of, steps
 from cutecc.passes.lowering.values.vector_accesses import load, store
 from cutecc.passes.registry import register
 from cutecc.passes.rewriting import Patterns
 
 _MADE = tuple(f"cute_nvgpu.atom.make_non_exec_tiled_tma_{what}" for what in ("load", "store", "reduce"))
+_IM2COL = tuple(f"cute_nvgpu.atom.make_non_exec_im2col_tma_{what}" for what in ("load", "store"))
 _ALIGNMENT = 64
 """Bytes, of a descriptor."""
 
@@ -41,18 +44,25 @@ class _Descriptors:
     @converts_leaves(*_MADE)
     def make(self, operation: ir.Operation, leaves: Leaves) -> Converted:
         """The descriptor, and the numbers of the tensor of coordinates that goes with it: sizes, and steps."""
-        tensor_value, shared, _ = operation.operands
-        atom = view(operation.results[0].type)
-        assert isinstance(atom, CopyAtom)
-        blocks = operation.attributes["num_multicast"].value if "num_multicast" in operation.attributes else 1
-        layout: Any = view(shared.type)
-        tensor = tensor_of(tensor_value, leaves)
-        described = modes(atom, tensor, blocks)
-        words = descriptor(atom, tensor, described, layout.layout)
+        atom, tensor = _atom(operation), tensor_of(operation.operands[0], leaves)
+        described = modes(atom, tensor, _blocks(operation))
+        words = descriptor(atom, tensor, described, _shared(operation))
         assert_copyable(tensor, described)
         coordinates: Any = view(operation.results[1].type)
         sizes = [tensor.arithmetic.value(size, size.width) for size in dynamic(tensor.layout.shape)]
         return [words, [*sizes, *steps(atom, tensor, coordinates.layout)]]
+
+    @converts_leaves(*_IM2COL)
+    def make_im2col(self, operation: ir.Operation, leaves: Leaves) -> Converted:
+        """The same of images that are copied as a convolution's matrix."""
+        atom, tensor = _atom(operation), tensor_of(operation.operands[0], leaves)
+        columns = Columns.of(operation, leaves)
+        channels, pixels = shares_of([*atom.parameters["tma_gbasis"].shape], _blocks(operation))
+        described = pixel_modes(atom, tensor, channels)
+        words = columns.descriptor(atom, tensor, described, pixels, _shared(operation))
+        assert_copyable(tensor, described)
+        columns.assert_walkable()
+        return [words, columns.coordinates]
 
     @converts_leaves("cute_nvgpu.atom.make_exec_tma")
     def make_executable(self, operation: ir.Operation, leaves: Leaves) -> Converted:
@@ -97,6 +107,23 @@ class _Descriptors:
         if atom not in self._addresses:
             raise Error("its descriptor is no parameter of the kernel, and so has no address")
         return self._addresses[atom]
+
+
+def _atom(operation: ir.Operation) -> CopyAtom:
+    atom = view(operation.results[0].type)
+    assert isinstance(atom, CopyAtom)
+    return atom
+
+
+def _blocks(operation: ir.Operation) -> int:
+    """Of a cluster, that load a share of each box."""
+    return operation.attributes["num_multicast"].value if "num_multicast" in operation.attributes else 1
+
+
+def _shared(operation: ir.Operation) -> Layout | ComposedLayout:
+    """How what is copied lies in shared memory."""
+    layout: Any = view(operation.operands[1].type)
+    return layout.layout
 
 
 @register

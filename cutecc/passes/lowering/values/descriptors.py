@@ -29,6 +29,7 @@ DESCRIPTOR = "!llvm.struct<(array<16 x i64>)>"
 """LLVM's type of one."""
 WORDS = 8
 """Of 64 bits, of one, that are used."""
+_IM2COL = 1
 _MADE_BY_CUTE = 2
 _BY_128_BYTES = 2
 """How L2 fetches what is read."""
@@ -65,6 +66,21 @@ def descriptor(atom: CopyAtom, tensor: Tensor, found: Sequence[Mode], shared: La
 
     Raises `Error` for what TMA cannot copy.
     """
+    boxes = constant(sum(mode.box - 1 << 8 * at for at, mode in enumerate(found[1:])), 64)
+    return joined([*tensor_words(atom, tensor, found, shared), boxes])
+
+
+def tensor_words(
+    atom: CopyAtom,
+    tensor: Tensor,
+    found: Sequence[Mode],
+    shared: Layout | ComposedLayout,
+    steps: Sequence[ir.Value] | None = None,
+) -> list[ir.Value]:
+    """All words of a descriptor but the last; for im2col the `steps` from element to element, of each mode, are `i64`s.
+
+    Raises `Error` for what TMA cannot copy.
+    """
     name = _format(atom, tensor.element)
     swizzle = shared.inner if isinstance(shared, ComposedLayout) else Swizzle(0, 4, 3)
     if not isinstance(swizzle, Swizzle) or (swizzle.base, swizzle.shift) != (4, 3) or swizzle.bits > _MOST_SWIZZLED:
@@ -74,19 +90,18 @@ def descriptor(atom: CopyAtom, tensor: Tensor, found: Sequence[Mode], shared: La
     sizes = [mode.size for mode in found]
     strides = [mode.stride for mode in found[1:] if mode.stride is not None]
     kind = _MADE_BY_CUTE | (len(found) - 1) << 4 | _FORMATS[name] << 7 | swizzle.bits << 13 | _BY_128_BYTES << 17
-    boxes = [mode.box - 1 for mode in found] + [0] * (MOST_MODES - len(found))
-    words = [
+    kind |= 0 if steps is None else _IM2COL
+    apart = [shifted(_less_one(step), _WORD + 3 * at) for at, step in enumerate(steps or ())]
+    return [
         # What a pointer has below 16 bytes, TMA does not see.
         arith.andi(integer_address(tensor.pointer, 64), constant(-16, 64)),
-        _or([constant(kind, 64), _shifted(_is_large(bits, sizes, strides), 21), *_low(strides[:1], 32)]),
-        _or([*_low(strides[1:2], 0), *_low(strides[2:3], 32)]),
-        _or([*_low(strides[3:4], 0), *(_high(stride, _WORD + 4 * at) for at, stride in enumerate(strides))]),
-        _or([_last(size, _WORD * at) for at, size in enumerate(sizes[:2])]),
-        _or([_last(size, _WORD * at) for at, size in enumerate(sizes[2:4])]),
-        _or([*(_last(size, 0) for size in sizes[4:]), word(boxes[0] << 56)]),
-        constant(sum(box << 8 * at for at, box in enumerate(boxes[1:])), 64),
+        either([constant(kind, 64), shifted(_is_large(bits, sizes, strides), 21), *_low(strides[:1], 32)]),
+        either([*_low(strides[1:2], 0), *_low(strides[2:3], 32)]),
+        either([*_low(strides[3:4], 0), *(_high(stride, _WORD + 4 * at) for at, stride in enumerate(strides))]),
+        either([_last(size, _WORD * at) for at, size in enumerate(sizes[:2])]),
+        either([_last(size, _WORD * at) for at, size in enumerate(sizes[2:4])]),
+        either([*(_last(size, 0) for size in sizes[4:]), *apart, word(found[0].box - 1 << 56)]),
     ]
-    return _joined(words)
 
 
 def replace_tensor(pointer: ir.Value, tensor: Tensor, found: Sequence[Mode]) -> None:
@@ -134,27 +149,29 @@ def _less_one(size: ir.Value) -> ir.Value:
 
 def _last(size: ir.Value, position: int) -> ir.Value:
     """The last index along a mode, 32 bits of it, at a bit of a word."""
-    return _shifted(arith.andi(_less_one(size), constant((1 << _WORD) - 1, 64)), position)
+    return shifted(arith.andi(_less_one(size), constant((1 << _WORD) - 1, 64)), position)
 
 
 def _low(strides: Sequence[ir.Value], position: int) -> list[ir.Value]:
     """Of strides, which are multiples of 16 bytes, the lowest 32 bits behind those."""
     sixteenths = [arith.divui(stride, constant(UNIT, 64)) for stride in strides]
     mask = constant((1 << _WORD) - 1, 64)
-    return [_shifted(arith.andi(each, mask), position) for each in sixteenths]
+    return [shifted(arith.andi(each, mask), position) for each in sixteenths]
 
 
 def _high(stride: ir.Value, position: int) -> ir.Value:
     """The four bits above these."""
     above = arith.shrui(stride, constant(_WORD + 4, 64))
-    return _shifted(arith.andi(above, constant(15, 64)), position)
+    return shifted(arith.andi(above, constant(15, 64)), position)
 
 
-def _shifted(value: ir.Value, position: int) -> ir.Value:
+def shifted(value: ir.Value, position: int) -> ir.Value:
+    """A word with `value` from a bit on."""
     return arith.shli(value, constant(position, 64)) if position else value
 
 
-def _or(values: Sequence[ir.Value]) -> ir.Value:
+def either(values: Sequence[ir.Value]) -> ir.Value:
+    """A word with the bits of all of these."""
     if not values:
         return constant(0, 64)
     found, *others = values
@@ -163,7 +180,8 @@ def _or(values: Sequence[ir.Value]) -> ir.Value:
     return found
 
 
-def _joined(words: Sequence[ir.Value]) -> ir.Value:
+def joined(words: Sequence[ir.Value]) -> ir.Value:
+    """The descriptor of eight words."""
     type = ir.Type.parse(DESCRIPTOR)
     zeros = [constant(0, 64)] * (16 - len(words))
     found = poison(type)

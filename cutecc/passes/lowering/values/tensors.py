@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from cutecc.errors import Error
 from cutecc.ir.mlir import ir
 from cutecc.ir.types import CoordTensor, MemRef, SmemDescriptor, SmemDescriptorView, to_type, view
 from cutecc.layout import (
+    ComposedLayout,
     Layout,
     add_coordinates,
     coalesce,
@@ -19,6 +20,7 @@ from cutecc.layout import (
 )
 from cutecc.layout.basis import ArithmeticTuple
 from cutecc.layout.integers import Integer
+from cutecc.layout.tuples import Coordinate, IntTuple
 from cutecc.layout.tuples import leaves as tuple_leaves
 from cutecc.passes.lowering.values.integers import Arithmetic
 from cutecc.passes.lowering.values.leaves import Leaves, carried_by, dynamic, pack
@@ -31,19 +33,28 @@ class Coordinates:
     """A tensor of coordinates while it is lowered: what TMA takes in the place of one in global memory."""
 
     offset: ArithmeticTuple
-    """The first coordinate, with the variables that `arithmetic` knows."""
+    """The first coordinate, with the variables that `arithmetic` knows; of `through`, what it adds to all of its."""
     layout: Layout
-    """Of steps between coordinates."""
+    """Of steps between coordinates, or where they lead through another layout, between coordinates of that."""
     arithmetic: Arithmetic
+    through: Layout | None = None
+    """From an element of a convolution's matrix to the coordinates that TMA takes (`cutecc.layout.im2col`)."""
+    start: ArithmeticTuple = 0
+    """The first coordinate of `through`."""
 
     def moved(self, offset: Any, layout: Layout) -> Coordinates:
         """The tensor that begins a coordinate `offset` further, with another layout."""
+        if self.through is not None:
+            return replace(self, start=add_coordinates(self.start, offset), layout=layout)
         return replace(self, offset=add_coordinates(self.offset, offset), layout=layout)
 
     @property
     def first(self) -> list[ir.Value]:
         """The first coordinate, an `i32` for each mode."""
-        return [self.arithmetic.value(number, 32) for number in tuple_leaves(self.offset)]
+        found = self.offset
+        if self.through is not None:
+            found = add_coordinates(found, self.through(cast(Coordinate, self.start)))
+        return [self.arithmetic.value(number, 32) for number in tuple_leaves(found)]
 
 
 @dataclass(frozen=True)
@@ -71,9 +82,16 @@ def operand_of(value: ir.Value, leaves: Leaves) -> Operand:
     type_view = view(value.type)
     carried = carried_by(value.type)
     match type_view:
-        case CoordTensor(offset, Layout() as layout):
+        case CoordTensor(offset, layout):
             assert carried is not None
-            return Coordinates(offset, layout, Arithmetic(dict(zip(carried.names, leaves.of(value), strict=True))))
+            arithmetic = Arithmetic(dict(zip(carried.names, leaves.of(value), strict=True)))
+            match layout:
+                case ComposedLayout(Layout() as through, start, outer):
+                    return Coordinates(offset, outer, arithmetic, through, start)
+                case Layout():
+                    return Coordinates(offset, layout, arithmetic)
+                case _:
+                    raise Error(f"{layout} does not lead to coordinates")
         case SmemDescriptorView(kind, layout):
             assert carried is not None
             descriptor, *numbers = leaves.of(value)
@@ -103,8 +121,9 @@ def tensor_value(tensor: Operand) -> ir.Value:
     carried = dynamic(tensor.layout)
     first: list[ir.Value] = []
     match tensor:
-        case Coordinates(offset, layout):
-            type_view, carried = CoordTensor(offset, layout), dynamic((offset, layout))
+        case Coordinates(offset, layout, through=through, start=start):
+            composed = layout if through is None else ComposedLayout(through, cast(IntTuple, start), layout)
+            type_view, carried = CoordTensor(offset, composed), dynamic((offset, composed))
         case Matrices(descriptor, kind, layout):
             type_view, first = SmemDescriptorView(kind, layout), [descriptor]
         case _:

@@ -14,6 +14,7 @@ from cutecc.layout import Layout, Symbolic, coalesce, join
 from cutecc.layout.basis import Basis
 from cutecc.layout.integers import Integer, add, multiply
 from cutecc.layout.tuples import leaves
+from cutecc.layout.tuples import modes as as_modes
 from cutecc.passes.lowering.values.integers import constant
 from cutecc.passes.lowering.values.vector_accesses import Tensor
 
@@ -43,13 +44,35 @@ def modes(atom: CopyAtom, tensor: Tensor, blocks: int) -> list[Mode]:
 
     Raises `Error` for what TMA cannot copy.
     """
+    shares = iter(shares_of([int(size) for size in leaves(atom.parameters["tma_gbasis"].shape)], blocks))
+    along = _along(atom)
+    return _modes(atom, tensor, along, [[next(shares) for _ in steps] for steps in along])
+
+
+def pixel_modes(atom: CopyAtom, tensor: Tensor, box: int) -> list[Mode]:
+    """How TMA sees the images of a convolution: `box` channels of one pixel are what a copy takes at once.
+
+    Raises `Error` for what TMA cannot copy.
+    """
     basis = atom.parameters["tma_gbasis"]
+    if len(basis) != 2 or not all(isinstance(step, Basis) for step in basis.stride):
+        raise Error(f"the open lowering does not know the modes {basis} of images for TMA yet")
+    channel, pixel = basis.stride
+    shape = tensor.layout.shape
+    for each in pixel.path:
+        shape = as_modes(shape)[each]
+    along = [[channel], *([Basis(1, (*pixel.path, mode))] for mode in range(len(as_modes(shape))))]
+    return _modes(atom, tensor, along, [[box], *([1] for _ in along[1:])])
+
+
+def _modes(
+    atom: CopyAtom, tensor: Tensor, along: Sequence[Sequence[Basis]], boxes: Sequence[Sequence[int]]
+) -> list[Mode]:
+    """The modes for TMA, each by the modes of the tensor that it is along, and what one copy takes of those."""
     bits = format_bits(atom.parameters["tma_format"])
-    shares = iter(_shares([int(size) for size in leaves(basis.shape)], blocks))
     found: list[Mode] = []
-    for index, parts in enumerate(_parts(atom, tensor)):
+    for index, (parts, steps, box) in enumerate(zip(_parts(tensor, along), along, boxes, strict=True)):
         size, step = _whole(parts)
-        box = [next(shares) for _ in parts]
         _check_follow(parts, box, step)
         if index == 0 and isinstance(step, int) and step != 1 and math.prod(box) > 1:
             raise Error(f"the innermost mode for TMA, {size}:{step}, is not contiguous in global memory")
@@ -57,12 +80,11 @@ def modes(atom: CopyAtom, tensor: Tensor, blocks: int) -> list[Mode]:
             apart = step * tensor.element.bits // 8
             raise Error(f"steps along a mode for TMA, {size}:{step}, are {apart} bytes, no multiple of {UNIT}")
         stride = None if index == 0 else _bytes(tensor, step)
-        name = _name(list(leaves(atom.parameters["tma_gbasis"][index].stride)))
         wide = _wide(tensor, size)
         if index == 0 and bits < tensor.element.bits:
             # It counts numbers of the format, as boxes and coordinates do.
             wide = arith.muli(wide, constant(tensor.element.bits // bits, 64))
-        found.append(Mode(wide, stride, math.prod(box), step, name))
+        found.append(Mode(wide, stride, math.prod(box), step, _name(steps)))
     return found
 
 
@@ -71,7 +93,7 @@ def steps(atom: CopyAtom, tensor: Tensor, coordinates: Layout) -> list[ir.Value]
 
     So it is where a mode for TMA is made of several of the tensor, or where the innermost is of an unknown stride.
     """
-    wholes = [_whole(parts) for parts in _parts(atom, tensor)]
+    wholes = [_whole(parts) for parts in _parts(tensor, _along(atom))]
     assert isinstance(tensor.layout, Layout)
     found: list[ir.Value] = []
     for step, stride in zip(leaves(coordinates.stride), leaves(tensor.layout.stride), strict=True):
@@ -87,15 +109,20 @@ def steps(atom: CopyAtom, tensor: Tensor, coordinates: Layout) -> list[ir.Value]
     return found
 
 
-def _parts(atom: CopyAtom, tensor: Tensor) -> list[list[Layout]]:
-    """Of each mode that TMA sees, the innermost first, the modes of the tensor that it is made of."""
+def _along(atom: CopyAtom) -> list[list[Basis]]:
+    """Of each mode that TMA sees, the innermost first, the steps along modes of the tensor that it is made of."""
     basis = atom.parameters["tma_gbasis"]
+    return [list(leaves(basis[index].stride)) for index in range(len(basis))]
+
+
+def _parts(tensor: Tensor, along: Sequence[Sequence[Basis]]) -> list[list[Layout]]:
+    """Of each mode that TMA sees the modes of the tensor that steps are along."""
     layout = tensor.layout
     if not isinstance(layout, Layout):
         raise Error(f"a tensor of the swizzled layout {layout} in global memory cannot be copied by TMA")
-    if len(basis) > MOST_MODES:
-        raise Error(f"the tensor has {len(basis)} modes for TMA, and a descriptor has at most {MOST_MODES}")
-    return [[_part(layout, step) for step in leaves(basis[index].stride)] for index in range(len(basis))]
+    if len(along) > MOST_MODES:
+        raise Error(f"the tensor has {len(along)} modes for TMA, and a descriptor has at most {MOST_MODES}")
+    return [[_part(layout, step) for step in steps] for steps in along]
 
 
 def _name(steps: Sequence[Basis]) -> str:
@@ -139,7 +166,7 @@ def _check_follow(parts: Sequence[Layout], box: Sequence[int], unit: Integer) ->
         reached *= size
 
 
-def _shares(box: list[int], blocks: int) -> list[int]:
+def shares_of(box: list[int], blocks: int) -> list[int]:
     """A box that so many blocks load together, the outermost modes divided among them."""
     shares = list(box)
     for mode in reversed(range(len(shares))):
