@@ -13,6 +13,7 @@ import msgspec
 from cutecc.cache.fingerprint import digest_of, file_digest, own_fingerprint
 from cutecc.record import Remark, Signature
 from cutecc.support.flavours import flavour
+from cutecc.support.malformed import MALFORMED
 
 _MOST_READ = 256 << 20
 """Bytes: hashing more at every start would cost what is saved."""
@@ -34,6 +35,11 @@ class Snapshot(msgspec.Struct):
     names: list[str]
     variables: dict[str, str | None]
     """The hash of each environment variable's value, which may be a secret; `None` of one that is not set."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was read, so that it holds everywhere."""
+        return not (self.files or self.absent or self.folders or self.names or self.variables)
 
 
 class DirectEntry(msgspec.Struct):
@@ -60,7 +66,7 @@ def decode(data: bytes) -> DirectEntry | None:
     """The entry that `encode` wrote; `None` for anything else."""
     try:
         return msgspec.json.decode(data, type=DirectEntry)
-    except msgspec.DecodeError:
+    except MALFORMED:
         return None
 
 

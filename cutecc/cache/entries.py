@@ -8,12 +8,16 @@ from dataclasses import replace
 
 import msgspec
 
+from cutecc.cache.fingerprint import own_fingerprint
 from cutecc.errors import RecordError
 from cutecc.record import ArtifactKind, Compilation, manifest
-from cutecc.record.naming import file_name
+from cutecc.record.naming import file_name, is_plain
+from cutecc.support.malformed import MALFORMED
 
 _FAST = 1
 """The level of compression: entries are read more often than disks are full."""
+_LONGEST = 1 << 28
+"""Bytes that an entry may become when it is decompressed."""
 
 
 class _Content(msgspec.Struct):
@@ -29,6 +33,8 @@ class _Content(msgspec.Struct):
     """The kinds of artifacts that were asked for; not every kernel has each."""
     about: str = ""
     """Who asked for it first, for people."""
+    cutecc: str = ""
+    """The fingerprint of the cutecc that made it."""
 
 
 class Stored(msgspec.Struct):
@@ -43,6 +49,8 @@ class Stored(msgspec.Struct):
     """The kinds of artifacts that were asked for."""
     about: str = ""
     """Who asked for it first, for people: file, entry, argument specs, options."""
+    cutecc: str = ""
+    """The fingerprint of the cutecc that made it (`own_fingerprint`)."""
 
 
 def encode(
@@ -72,7 +80,8 @@ def encode(
         cached=False,
     )
     files = {artifact.file: compilation.files[artifact.file] for artifact in kept.artifacts}
-    content = _Content(kept_as, manifest.encode(kept), files, module, [*asked], _about(compilation, entry))
+    about = _about(compilation, entry)
+    content = _Content(kept_as, manifest.encode(kept), files, module, [*asked], about, own_fingerprint())
     return zlib.compress(msgspec.msgpack.encode(content), _FAST)
 
 
@@ -90,16 +99,28 @@ def _about(compilation: Compilation, entry: str | None) -> str:
 
 
 def decode(data: bytes) -> Stored:
-    """The record that `encode` wrote; `RecordError` for anything else."""
+    """The record that `encode` wrote; `RecordError` for anything else: it may come from elsewhere."""
     try:
-        content = msgspec.msgpack.decode(zlib.decompress(data), type=_Content)
-    except (zlib.error, msgspec.DecodeError) as failure:
+        content = msgspec.msgpack.decode(_decompressed(data), type=_Content)
+    except (zlib.error, *MALFORMED) as failure:
         raise RecordError(f"an entry of the cache is damaged: {failure}") from None
     record = manifest.decode(content.manifest, where="an entry of the cache")
     record.files = content.files
     if any(artifact.file not in content.files for artifact in record.artifacts):
         raise RecordError("an entry of the cache is incomplete")
-    return Stored(record, content.kept_as, content.module, content.asked, content.about)
+    if not all(map(is_plain, content.files)):
+        raise RecordError("an entry of the cache names a file that none can be")
+    if record.status != "ok" or record.traced or any(step.dump or step.dump_before for step in record.steps):
+        raise RecordError("an entry of the cache is of no compilation that succeeded, or has dumps")
+    return Stored(record, content.kept_as, content.module, content.asked, content.about, content.cutecc)
+
+
+def _decompressed(data: bytes) -> bytes:
+    stream = zlib.decompressobj()
+    found = stream.decompress(data, _LONGEST)
+    if not stream.eof:
+        raise RecordError("an entry of the cache is cut short, or too large")
+    return found
 
 
 def serves(stored: Stored, module: str, wanted: Collection[ArtifactKind], *, observe: bool) -> bool:

@@ -16,7 +16,8 @@ from cutecc.kernel import Kernel
 from cutecc.operations.any_description import Description, from_json
 from cutecc.operations.words import path_of
 from cutecc.record import archive
-from cutecc.record.bundle import OPERATION_INDEX, decode_bundle, encode_bundle
+from cutecc.record.archive_index import read_index
+from cutecc.record.bundle import OPERATION_INDEX, check_destination, decode_bundle, encode_bundle
 from cutecc.record.whole_file import write_whole
 
 FORMAT = "cutecc/operation"
@@ -54,7 +55,7 @@ def write(path: str | Path, operations: Sequence[Sequence[tuple[Description, Ker
     when something else is there.
     """
     path = path_of(path)
-    _check_destination(path)
+    check_destination(path, INDEX, "bundle of an operation")
     members: list[Member] = []
     files: list[tuple[str, bytes]] = []
     for forms in operations:
@@ -82,7 +83,8 @@ def read(path: str | Path) -> dict[str, list[tuple[Description, Kernel]]]:
         data = path.read_bytes()
     except OSError as failure:
         raise RecordError(f"cannot read {path}: {failure.strerror}") from None
-    index = _index_of(data, path)
+    how = "op.bundle(path) writes one"
+    index = read_index(data, str(path), INDEX, _Index, f"{FORMAT} {MAJOR}", "bundle of an operation", how)
     entries = {each.name: each for each in archive.unpack(data, str(path))}
     found: dict[str, list[tuple[Description, Kernel]]] = {}
     for member in index.members:
@@ -100,43 +102,3 @@ def read(path: str | Path) -> dict[str, list[tuple[Description, Kernel]]]:
     if not found:
         raise RecordError(f"{path} is damaged: it holds nothing")
     return found
-
-
-def _index_of(data: bytes, path: Path) -> _Index:
-    """What the file says that it holds. Raises `RecordError` for one that is no bundle of an operation, or newer."""
-    first = archive.first_entry(data)
-    if first is None or first[0] != INDEX.encode():
-        hints = ["op.bundle(path) writes one"]
-        if first is not None and first[0] == b"bundle.json":
-            hints = ["it holds a kernel: cutecc.load(path)"]
-        raise RecordError(f"{path} is not a bundle of an operation", hints=hints)
-    try:
-        index = msgspec.json.decode(first[1], type=_Index)
-    except msgspec.DecodeError as failure:
-        raise RecordError(f"{path} is damaged: its {INDEX} is not as it should be: {failure}") from None
-    major = index.version.partition(".")[0]
-    if index.format != FORMAT or not major.isdecimal() or int(major) > MAJOR:
-        raise RecordError(
-            f"{path} is {index.format} {index.version}; this cutecc reads {FORMAT} up to {MAJOR}.x",
-            hints=["upgrade cutecc to read it"],
-        )
-    return index
-
-
-def _check_destination(path: Path) -> None:
-    """Raise `UsageError` when something else than such a file is at `path`, or it has no folder."""
-    if not path.parent.is_dir():
-        raise UsageError(f"cannot write {path}: there is no folder {path.parent}")
-    if path.exists():
-        if not path.is_file():
-            raise UsageError(f"cannot write {path}: it is no plain file", hints=["name another file"])
-        try:
-            with path.open("rb") as file:
-                start = file.read(64)
-        except OSError as failure:
-            raise UsageError(f"cannot write {path}: {failure.strerror}") from None
-        if start and f"\0{INDEX}".encode() not in start and INDEX.encode() not in start:
-            raise UsageError(
-                f"cannot write {path}: the file there is not a bundle of an operation",
-                hints=["name another file, or remove that one first"],
-            )

@@ -19,6 +19,7 @@ from cutecc.operations.swizzle import Swizzle, parse_swizzle
 from cutecc.operations.tile import TileDescription
 from cutecc.operations.words import known_word, of_kind, text_of
 from cutecc.ptx.types import NARROW_FLOATS
+from cutecc.support.malformed import MALFORMED
 from cutecc.target import Target
 
 Family = Literal["simt", "sm80", "sm90"]
@@ -124,7 +125,7 @@ class GemmDescription:
         """The description that `to_json` wrote. Raises `UsageError` for any other text."""
         try:
             return msgspec.json.decode(text, type=_Gemm).gemm
-        except (msgspec.DecodeError, TypeError) as failure:
+        except (TypeError, *MALFORMED) as failure:
             raise UsageError(f"this is no description of a GEMM: {failure}") from None
 
     @property

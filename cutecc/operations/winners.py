@@ -15,6 +15,7 @@ from cutecc.config import Settings
 from cutecc.errors import UsageError
 from cutecc.operations.description import GemmDescription
 from cutecc.operations.tile_model import Problem
+from cutecc.support.malformed import MALFORMED
 from cutecc.support.open_folder import replace_file
 
 _FORMAT = 1
@@ -60,7 +61,7 @@ def remembered(key: str) -> tuple[GemmDescription, Winner] | None:
         with open(folder / f"{key}.json", "rb") as file:
             winner = msgspec.json.decode(file.read(_LARGEST), type=Winner)
         return GemmDescription.from_json(bytes(winner.description)), winner
-    except (OSError, CacheError, msgspec.DecodeError, UsageError):
+    except (OSError, CacheError, UsageError, *MALFORMED):
         return None
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from cutecc.support.malformed import MALFORMED
+
 STAGE_MARK = "// cutecc-stage: "
 """Begins the first line of a dump; the rest of the line is a `Stage` as JSON."""
 
@@ -53,7 +55,7 @@ def read_stage(text: str) -> Stage | None:
         return None
     try:
         return msgspec.json.decode(first.removeprefix(STAGE_MARK), type=Stage)
-    except (msgspec.DecodeError, RecursionError):
+    except MALFORMED:
         return None
 
 

@@ -106,7 +106,7 @@ def first_entry(data: bytes) -> tuple[bytes, bytes] | None:
     return data[_LOCAL.size : _LOCAL.size + name_length], data[start : start + size]
 
 
-REMEDIES = ["copy or build the bundle again; one that another program has unpacked and zipped is refused too"]
+REMEDIES = ["copy or build the file again; one that another program has unpacked and zipped is refused too"]
 
 
 def _local_header(name: str, size: int, crc: int, offset: int) -> bytes:

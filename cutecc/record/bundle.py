@@ -62,22 +62,25 @@ def write_bundle(path: str | Path, compilations: Sequence[Compilation], *, dumps
     write_whole(path, [data], "the bundle")
 
 
-def check_destination(path: Path) -> None:
-    """Raise `UsageError` when a bundle cannot become the file `path`: something else is there, or it has no folder."""
+def check_destination(path: Path, index: str = INDEX, what: str = "bundle") -> None:
+    """Raise `UsageError` when an archive cannot become the file `path`: something else is there, or it has no folder.
+
+    `index` is the first entry of such archives, which the message calls `what`.
+    """
     try:
         with opened(path) as file:
             start = file.read(4096)
     except FileNotFoundError:
         if not path.parent.is_dir():
-            raise UsageError(f"cannot write the bundle {path}: there is no folder {path.parent}") from None
+            raise UsageError(f"cannot write the {what} {path}: there is no folder {path.parent}") from None
         return
     except RecordError as error:
-        raise UsageError(f"cannot write the bundle: {error.message}", hints=["name another file"]) from None
+        raise UsageError(f"cannot write the {what}: {error.message}", hints=["name another file"]) from None
     except (OSError, ValueError) as failure:
-        raise UsageError(f"cannot write the bundle {path}: {reason(failure)}", hints=["name another file"]) from None
-    if start and b"\0bundle.json" not in start[:64]:
+        raise UsageError(f"cannot write the {what} {path}: {reason(failure)}", hints=["name another file"]) from None
+    if start and f"\0{index}".encode() not in start[:64]:
         raise UsageError(
-            f"cannot write the bundle {path}: the file there is not a bundle",
+            f"cannot write the {what} {path}: the file there is not a {what}",
             hints=["name another file, or remove that one first"],
         )
 

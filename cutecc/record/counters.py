@@ -10,6 +10,7 @@ from cutecc.errors import RecordError
 from cutecc.record.compilation import Artifact, Compilation
 from cutecc.record.folder import RecordFolder, read_folder
 from cutecc.record.naming import file_name
+from cutecc.support.malformed import MALFORMED
 
 _SUFFIX = ".counters.json"
 
@@ -62,5 +63,5 @@ def read_counters(compilation: Compilation) -> KeptCounters | None:
         return None
     try:
         return msgspec.json.decode(data, type=KeptCounters)
-    except (msgspec.DecodeError, UnicodeDecodeError) as failure:
+    except MALFORMED as failure:
         raise RecordError(f"the record's counters are damaged: {failure}") from None

@@ -28,6 +28,7 @@ from cutecc.record.compilation import Compilation
 from cutecc.record.naming import file_name
 from cutecc.record.plain_file import opened
 from cutecc.support.locations import Place
+from cutecc.support.malformed import MALFORMED
 from cutecc.support.open_folder import OpenFolder
 
 Content = TypeVar("Content")
@@ -290,5 +291,5 @@ def _expand(block: Block, most: int) -> bytes:
 def _from_json(expanded: bytes, kind: type[Content]) -> Content:
     try:
         return msgspec.json.decode(expanded, type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError) as failure:
+    except MALFORMED as failure:
         raise RecordError(f"the record's stages are damaged: {failure}") from None

@@ -16,6 +16,7 @@ from cutecc.emulator.names import models
 from cutecc.errors import RecordError, UsageError
 from cutecc.record import Compilation, Signature, Versions
 from cutecc.record.naming import file_name
+from cutecc.support.malformed import MALFORMED
 from cutecc.versions.changes import Change, change
 from cutecc.versions.checkouts import Tree, check_out, working_tree
 from cutecc.versions.columns import Column
@@ -341,7 +342,7 @@ def read_comparison(file: Path) -> Comparison:
         found = msgspec.json.decode(file.read_bytes(), type=Comparison)
     except OSError as failure:
         raise UsageError(f"{file} cannot be read: {failure.strerror}") from None
-    except msgspec.DecodeError as failure:
+    except MALFORMED as failure:
         raise UsageError(
             f"{file} is no comparison: {failure}", hints=["make it with cutecc versions … --json > FILE"]
         ) from None

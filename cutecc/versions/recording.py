@@ -23,6 +23,7 @@ from cutecc.record.folder import folders_of_records, read_folder
 from cutecc.record.naming import record_stem
 from cutecc.record.stages import KEEPING
 from cutecc.support.harmless import one_line
+from cutecc.support.malformed import MALFORMED
 from cutecc.versions.checkouts import Tree
 from cutecc.versions.columns import Column
 
@@ -70,7 +71,7 @@ def record(column: Column, asked: Asked, tree: Tree, python: Path, folder: Path,
         raise UsageError(f"--across '{column.name}': {said}" if column.options else said, hints=hints)
     try:
         records, failure = _watched(folder) if asked.program else (_compiled(folder, asked, tree), None)
-    except (Error, OSError, msgspec.DecodeError) as damage:
+    except (Error, OSError, *MALFORMED) as damage:
         return Recorded(failure=f"{message_of(damage)}\n{said}".rstrip())
     if process.returncode < 0:
         failure = f"the process ended with {_signal(-process.returncode)}"

@@ -13,6 +13,7 @@ from cutecc.errors import RecordError
 from cutecc.frontend.call_site import CallSite
 from cutecc.record.plain_file import read_plain
 from cutecc.record.stages import UserLines
+from cutecc.support.malformed import MALFORMED
 from cutecc.watching.journal import JOURNAL, LINES, MODULE, RECORDED
 
 _LONGEST = 1 << 31
@@ -166,7 +167,7 @@ def _events(path: Path, recording: Recording) -> list[_Event]:
     for line in lines[:-1]:  # what follows the last line's end was cut off
         try:
             events.append(_EVENTS.decode(line))
-        except (msgspec.DecodeError, UnicodeDecodeError) as failure:
+        except MALFORMED as failure:
             recording.notes.append(f"{path.name} has a line that cannot be read: {failure}")
     return events
 
@@ -217,5 +218,5 @@ def decode_lines(data: bytes) -> UserLines:
     """The reverse of `encode_lines`. Raises `RecordError` for a file that is damaged."""
     try:
         return msgspec.json.decode(zlib.decompressobj().decompress(data, _MOST_OF_LINES), type=UserLines)
-    except (zlib.error, msgspec.DecodeError, UnicodeDecodeError) as failure:
+    except (zlib.error, *MALFORMED) as failure:
         raise RecordError(f"the lines of a watched kernel cannot be read: {failure}") from None

@@ -16,6 +16,7 @@ import numpy as np
 from cutecc.errors import RecordError
 from cutecc.harness.arguments import Arguments
 from cutecc.record.whole_file import write_whole
+from cutecc.support.malformed import MALFORMED
 
 FILE = "plan.json"
 _FORMAT = "cutecc/diff-test"
@@ -117,7 +118,7 @@ def read_plan(folder: Path) -> Plan:
         raise RecordError(
             f"{folder} holds no kernels to run: it has no {FILE}", hints=[f"cutecc diff-test KERNEL --compile {folder}"]
         ) from failure
-    except (msgspec.DecodeError, RecursionError) as failure:
+    except MALFORMED as failure:
         raise RecordError(f"{folder / FILE} cannot be read: {failure}") from None
     if plan.format != _FORMAT or plan.version != _VERSION:
         raise RecordError(f"{folder / FILE} is of another version of cutecc", hints=["compile it again"])

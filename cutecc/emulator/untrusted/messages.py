@@ -13,6 +13,7 @@ from cutecc.emulator.checks.finding import Finding, Place, Stopped
 from cutecc.emulator.counters.counters import Counters, InstructionCounts
 from cutecc.emulator.host import LaunchSummary
 from cutecc.errors import EmulatorError, Error, InternalError, SourceLocation, describe
+from cutecc.support.malformed import MALFORMED
 
 
 class Confined(msgspec.Struct, tag="confined"):
@@ -118,7 +119,7 @@ def decode(line: bytes) -> Message:
     """What a line says. Raises `EmulatorError` for one that says nothing of this."""
     try:
         return msgspec.json.decode(line, type=Message)
-    except (msgspec.DecodeError, RecursionError) as failure:
+    except MALFORMED as failure:
         raise EmulatorError(f"what the untrusted kernel's process says is not understood: {failure}") from None
 
 

@@ -16,6 +16,7 @@ from cutecc.operations.epilogue.values import ACCUM, Input, Kind, Output, Step, 
 from cutecc.operations.epilogue.verification import verify
 from cutecc.operations.operand import Layout, type_bits
 from cutecc.support.locations import Frame
+from cutecc.support.malformed import MALFORMED
 
 _TRANSPOSED: Final[Mapping[Kind, Kind]] = {"full": "full", "row": "column", "column": "row", "scalar": "scalar"}
 
@@ -93,7 +94,7 @@ class Epilogue:
         """The epilogue that `to_json` wrote. Raises `EpilogueError` for any other text."""
         try:
             return msgspec.json.decode(written, type=cls)
-        except msgspec.DecodeError as failure:
+        except MALFORMED as failure:
             raise EpilogueError(f"this is no epilogue: {failure}") from None
 
     def without_places(self) -> Epilogue:

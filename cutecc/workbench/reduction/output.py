@@ -12,6 +12,7 @@ from cutecc.errors import RecordError, UsageError
 from cutecc.record.plain_file import read_plain
 from cutecc.record.reproducer import MARK, Reproducer
 from cutecc.record.whole_file import write_whole
+from cutecc.support.malformed import MALFORMED
 from cutecc.workbench.reduction.oracles import Oracle
 
 _MARK = "// cutecc-reduced: "
@@ -67,7 +68,7 @@ class Output:
         if index < len(lines) and lines[index].startswith(_MARK):
             try:
                 origin = msgspec.json.decode(lines[index].removeprefix(_MARK), type=Origin)
-            except (msgspec.DecodeError, RecursionError):
+            except MALFORMED:
                 origin = None
             if origin == self.origin:
                 return data
