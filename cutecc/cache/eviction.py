@@ -9,7 +9,7 @@ from pathlib import Path
 from cutecc.cache.partial import PARTIAL, remove, remove_abandoned
 from cutecc.support.open_folder import CLOCKS_APART
 
-_SHARE_KEPT = 0.9
+SHARE_KEPT = 0.9
 """Of the limit, so that room is made for several files at once."""
 
 
@@ -22,7 +22,7 @@ def make_room(folder: Path, limit: int, now: float) -> None:
     with contextlib.suppress(OSError):
         remove_unfinished(folder, now)
         # Again: others may have written meanwhile.
-        while _bytes(folder) > limit and _remove_oldest(folder, int(limit * _SHARE_KEPT), now):
+        while _bytes(folder) > limit and _remove_oldest(folder, int(limit * SHARE_KEPT), now):
             pass
 
 

@@ -80,7 +80,7 @@ class Store:
         found = _read(path, self.limit)
         if found is None:
             return None
-        content = _checked(name, found)
+        content = unsealed(name, found)
         try:
             if content is None:
                 remove(path)
@@ -93,7 +93,7 @@ class Store:
     def peek(self, name: str) -> bytes | None:
         """The content called `name`, which does not count as used; `None` when there is none or it is damaged."""
         found = _read(self.folder / name, self.limit) if check_folder(self.folder) else None
-        return None if found is None else _checked(name, found)
+        return None if found is None else unsealed(name, found)
 
     def put(self, name: str, content: bytes) -> None:
         """Make room, and store `content` under `name`, in the place of what is there.
@@ -109,7 +109,7 @@ class Store:
             with partial_file(self.folder, size) as (partial, file):
                 # With the file counted as it will be: whoever is killed from here on leaves no more than the limit.
                 eviction.make_room(self.folder, self.limit, now=os.fstat(file.fileno()).st_mtime)
-                file.write(_MAGIC + _digest(name, content))
+                file.write(_header(name, content))
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
@@ -149,7 +149,7 @@ class Store:
             found = _read(Path(item.path), self.limit)
             if found is None and not os.path.lexists(item.path):
                 continue  # another process has just removed it
-            content = None if found is None else _checked(item.name, found)
+            content = None if found is None else unsealed(item.name, found)
             if content is None or is_of_another(item.name, content):
                 self.remove(item.name)
                 damaged.append(item.name)
@@ -196,14 +196,19 @@ def _read(path: Path, longest: int) -> bytes | None:
         os.close(descriptor)
 
 
-def _checked(name: str, data: bytes) -> bytes | None:
-    """The content of a file, `None` when it is damaged."""
+def sealed(name: str, content: bytes) -> bytes:
+    """The file that holds `content` under `name`."""
+    return _header(name, content) + content
+
+
+def unsealed(name: str, data: bytes) -> bytes | None:
+    """The content of the file called `name`, `None` when it is damaged."""
     content = data[_HEADER:]
-    return content if data[:_HEADER] == _MAGIC + _digest(name, content) else None
+    return content if data[:_HEADER] == _header(name, content) else None
 
 
-def _digest(name: str, content: bytes) -> bytes:
-    """Of the name too: a file that has come under another's name is damaged."""
+def _header(name: str, content: bytes) -> bytes:
+    """What a file begins with. The hash is of the name too: a file that has come under another's name is damaged."""
     digest = hashlib.sha256(name.encode() + b"\0")
     digest.update(content)
-    return digest.digest()
+    return _MAGIC + digest.digest()

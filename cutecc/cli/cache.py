@@ -8,24 +8,30 @@ import re
 import shutil
 import sys
 import time
+from collections import Counter
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
 import click
 
-from cutecc.cache import direct, lookup, own_runs
+from cutecc.cache import cache_file, direct, lookup, own_runs
 from cutecc.cache.entries import Stored, decode
 from cutecc.cache.folder import environments_folder
+from cutecc.cache.made_with import why_not_here
 from cutecc.cache.store import Entry, Store
 from cutecc.cli.main import EXIT_FAILED
 from cutecc.config import Settings, size_text
 from cutecc.errors import RecordError, UsageError
+from cutecc.support.harmless import one_line
 
 _EPILOG = """\b
 Examples:
   cutecc cache info
   cutecc cache list gemm
   cutecc cache clear --older-than 30d
+  cutecc cache export kernels.cache 'gemm_sm90a_*'
+  cutecc cache import kernels.cache
 """
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _KEY_SHOWN = 12
@@ -34,7 +40,7 @@ _EMPTY = "the cache is empty"
 
 @click.group(name="cache", epilog=_EPILOG)
 def cache() -> None:
-    """Show, clear or check what the cache keeps. CUTECC_CACHE_DIR names its folder, CUTECC_CACHE_SIZE limits it."""
+    """Show, clear, check or copy the cache. CUTECC_CACHE_DIR names its folder, CUTECC_CACHE_SIZE limits it."""
 
 
 @cache.command()
@@ -74,7 +80,7 @@ def list_(kernel: str | None) -> None:
         record = stored.record
         used = datetime.fromtimestamp(entry.used).strftime("%Y-%m-%d %H:%M")
         start = f"{entry.key[:_KEY_SHOWN]}  {record.target:<8}  {size_text(entry.bytes):>9}  {used}  {record.name}"
-        line = f"{start}  {stored.about}".rstrip()
+        line = one_line(f"{start}  {stored.about}".rstrip())
         click.echo(line if width is None or len(line) <= width else f"{line[: width - 1]}…")
 
 
@@ -133,6 +139,52 @@ def verify(context: click.Context) -> None:
     click.echo(f"{left} file{'' if left == 1 else 's'} in order" if left or damaged else _EMPTY)
     if damaged:
         context.exit(EXIT_FAILED)
+
+
+@cache.command(name="export")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("kernels", metavar="[KERNEL]...", nargs=-1)
+@click.option("--target", help="Only kernels for this target.")
+@click.option("--all", "everything", is_flag=True, help="Also what another cutecc, wheel or Python made.")
+def export(file: Path, kernels: tuple[str, ...], target: str | None, everything: bool) -> None:
+    """Write the compilations of KERNELs (* and ? stand for other characters), or all, to FILE, for other machines."""
+    store = Store.of(Settings.from_environment())
+    names = {entry.key: stored for name in kernels or (None,) for entry, stored in _records(store, name)}
+    chosen = [key for key, stored in names.items() if target in (None, stored.record.target)]
+    found = [kernel for key in chosen if (kernel := cache_file.portable(store, key))]
+    written = [each for each in found if everything or why_not_here(each.stored, described=each.described) is None]
+    if not written:
+        hints = [f"--all writes {_count(found)} of other versions too"] if found else ["cutecc cache list shows it"]
+        raise UsageError("the cache has nothing like that to export", hints=hints)
+    size = cache_file.write(file, written)
+    click.echo(f"{one_line(str(file))}: {_count(written)}, {size_text(size)}")
+    if left_out := len(found) - len(written):
+        click.echo(f"left out {left_out} of other versions: --all", err=True)
+
+
+@cache.command(name="import")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.pass_context
+def import_(context: click.Context, file: Path) -> None:
+    """Keep the compilations in FILE, which `export` wrote; the exit status is 1 when one was refused.
+
+    They are code: import what you would run as a program.
+    """
+    kernels, refused = cache_file.read(file)
+    kept = cache_file.keep(Store.of(Settings.from_environment()), kernels)
+    click.echo(f"{_count(kernels)}: {kept} new, {len(kernels) - kept} there already")
+    elsewhere = Counter(why_not_here(each.stored, described=each.described) for each in kernels)
+    del elsewhere[None]
+    for why, count in elsewhere.items():
+        click.echo(f"{count} cannot answer here: {one_line(why or '')}", err=True)
+    for each in refused:
+        click.echo(f"refused {one_line(each.name)}: {one_line(each.why)}", err=True)
+    if refused:
+        context.exit(EXIT_FAILED)
+
+
+def _count(kernels: Sequence[object]) -> str:
+    return f"{len(kernels)} kernel{'' if len(kernels) == 1 else 's'}"
 
 
 def _leading_to(store: Store, chosen: list[Entry]) -> list[Entry]:

@@ -7,13 +7,18 @@ import os
 import re
 import shutil
 import time
+from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 from conftest import KERNELS, Run
 
+from cutecc import __version__
+from cutecc.cache import entries
 from cutecc.cache.store import Store
 from cutecc.compilation.request import CompileOptions
+from cutecc.record import archive
 
 
 @pytest.fixture
@@ -91,6 +96,62 @@ def test_verify(cutecc: Run, filled: Path) -> None:
     assert f"removed {victim.name}: it was damaged\n" in shown
     assert "1 file in order" in shown
     assert cutecc("cache", "verify").stdout == "1 file in order\n"
+
+
+def test_a_file_takes_kernels_to_another_cache(cutecc: Run, filled: Path, tmp_path: Path) -> None:
+    env = {"CUTECC_CACHE_DIR": str(tmp_path / "other")}
+    (kernel,) = cutecc("cache", "export", "one.cache", "vector*", "*copy").stdout.splitlines()
+    assert kernel.startswith("one.cache: 1 kernel, ")
+    assert cutecc("cache", "export", "all.cache", "--target", "sm_80").stdout.startswith("all.cache: 2 kernels, ")
+    assert cutecc("cache", "import", "one.cache", env=env).stdout == "1 kernel: 1 new, 0 there already\n"
+    done = cutecc("cache", "import", "all.cache", env=env)
+    assert (done.stdout, done.stderr) == ("2 kernels: 1 new, 1 there already\n", "")
+    assert {path.name for path in (tmp_path / "other" / "v1").iterdir()} == {path.name for path in filled.iterdir()}
+    assert len(cutecc("cache", "list", env=env).stdout.splitlines()) == 2
+
+
+def test_nothing_to_export_writes_nothing(cutecc: Run, filled: Path, tmp_path: Path) -> None:
+    for words in (["gemm"], ["--target", "sm_999"]):
+        done = cutecc("cache", "export", "no.cache", *words, status=2)
+        assert "error: the cache has nothing like that to export\nhint: cutecc cache list" in done.stderr
+    assert not (tmp_path / "no.cache").exists()
+
+
+def test_what_is_of_another_cutecc_is_left_out_unless_asked_for(
+    cutecc: Run, filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store(filled, 1 << 30)
+    (old, *_) = [entry.name for entry in store.entries()]
+    stored = entries.decode(store.get(old) or b"")
+    versions = msgspec.structs.replace(stored.record.versions, cutecc="0.0.1")
+    monkeypatch.setattr(entries, "own_fingerprint", lambda: "0.0.1")
+    made = replace(stored.record, versions=versions)
+    made.files = stored.record.files
+    store.put(old, entries.encode(made, old, stored.module, (), own_warnings=0))
+    done = cutecc("cache", "export", "here.cache")
+    assert done.stdout.startswith("here.cache: 1 kernel, ")
+    assert done.stderr == "left out 1 of other versions: --all\n"
+    assert cutecc("cache", "export", "all.cache", "--all").stdout.startswith("all.cache: 2 kernels, ")
+    done = cutecc("cache", "import", "all.cache", env={"CUTECC_CACHE_DIR": str(tmp_path / "other")})
+    assert done.stdout == "2 kernels: 2 new, 0 there already\n"
+    assert done.stderr == f"1 cannot answer here: of cutecc 0.0.1; this is {__version__}\n"
+    hint = cutecc("cache", "export", "none.cache", stored.record.name, status=2).stderr
+    assert "hint: --all writes 1 kernel of other versions too" in hint
+
+
+def test_what_is_refused_is_named(cutecc: Run, filled: Path, tmp_path: Path) -> None:
+    cutecc("cache", "export", "all.cache")
+    data = (tmp_path / "all.cache").read_bytes()
+    files = [(each.name, data[each.offset : each.offset + each.size]) for each in archive.unpack(data, "all.cache")]
+    (tmp_path / "odd.cache").write_bytes(archive.pack([*files[:-1], ("..\x1b/owned", b"x")]))
+    done = cutecc("cache", "import", "odd.cache", env={"CUTECC_CACHE_DIR": str(tmp_path / "other")}, status=1)
+    assert done.stdout == "1 kernel: 1 new, 0 there already\n"
+    assert done.stderr == "refused ..\\x1b/owned: it is no kernel of a cache\n"
+    (tmp_path / "odd.cache").write_bytes(data[:-1])
+    done = cutecc("cache", "import", "odd.cache", status=2)
+    assert done.stderr.startswith("error: odd.cache is cut short, or something was added to it\nhint: copy or build ")
+    (tmp_path / "kernel.py").write_text("mine")
+    assert "the file there is not a cache file" in cutecc("cache", "export", "kernel.py", status=2).stderr
 
 
 def test_a_folder_that_cannot_be_used(cutecc: Run, tmp_path: Path, cache_dir: Path) -> None:

@@ -16,6 +16,8 @@ import msgspec
 import numpy as np
 import pytest
 
+from cutecc.cache import cache_file
+from cutecc.cache.entries import decode, encode
 from cutecc.cache.store import Store
 from cutecc.cli.files import read_arrays, save_arrays
 from cutecc.cli.main import main
@@ -240,6 +242,42 @@ def _get(root: Path) -> str | None:
     return _generation(Store(root / "v1", 150_000).get(ENTRY))
 
 
+def _cache(root: Path, generation: str) -> Store:
+    """A cache with one kernel."""
+    store = Store(root / generation / "v1", 150_000)
+    store.put(ENTRY, encode(_ok(generation), ENTRY, "", ("ptx", "cubin"), own_warnings=0))
+    return store
+
+
+def _export(root: Path, generation: str) -> None:
+    kernel = cache_file.portable(_cache(root.with_name(f"{root.name}-from"), generation), ENTRY.partition(".")[0])
+    assert kernel is not None
+    cache_file.write(root / "k.cache", [kernel])
+
+
+def _exported(root: Path) -> str | None:
+    try:
+        ((kernel,), refused) = cache_file.read(root / "k.cache")
+    except RecordError:
+        return None
+    assert refused == []
+    return _generation(kernel.stored.record.artifact("ptx"))
+
+
+def _import(root: Path, generation: str) -> None:
+    file = root.with_name(f"{root.name}-of-{generation}")
+    kernel = cache_file.portable(_cache(file / "from", generation), ENTRY.partition(".")[0])
+    assert kernel is not None
+    cache_file.write(file / "k.cache", [kernel])
+    Store(root / "v1", 150_000).remove(ENTRY)
+    cache_file.keep(Store(root / "v1", 150_000), cache_file.read(file / "k.cache")[0])
+
+
+def _imported(root: Path) -> str | None:
+    content = Store(root / "v1", 150_000).get(ENTRY)
+    return _generation(decode(content).record.artifact("ptx")) if content else None
+
+
 def command(*words: str) -> None:
     """Run `cutecc` in this process. Raises `Error` with what it says when it fails, which has to be one message."""
     said = io.StringIO()
@@ -294,6 +332,8 @@ ACTIONS = {
     for action in (
         Action("cache put", _put, _get),
         Action("cache clear", _clear, lambda root: None, survives=False),
+        Action("cache export", _export, _exported),
+        Action("cache import", _import, _imported, survives=False),
         Action("record", _write_record, _record, survives=False),
         Action("bundle", lambda root, each: write_bundle(root / "k.cutecc", [_ok(each)]), _bundle),
         Action("report", lambda root, each: write_report(_ok(each), root / "k.html"), _report),

@@ -89,6 +89,26 @@ def test_a_compiled_operation_is_taken_from_the_cache_without_the_dsl(
     assert compiling.cache_key(other.description) != compiling.cache_key(op.description)
 
 
+def test_a_kernel_of_another_machine_is_found_without_compiling(
+    compiled: dict[str, Path], cache_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for each in Gemm.load(compiled["plain"]).variants:
+        compiling._keep(each.description, each.kernel.compilation)
+    file = tmp_path / "gemm.cache"
+    cutecc_command = "from cutecc.cli.main import main; main()"
+    assert python(cutecc_command, "cache", "export", file, "gemm_*").startswith(f"{file}: 2 kernels, ")
+    monkeypatch.setenv("CUTECC_CACHE_DIR", str(tmp_path / "elsewhere"))
+    code = _WITHOUT_THE_DSL + cutecc_command
+    assert python(code, "cache", "import", file) == "2 kernels: 2 new, 0 there already\n"
+    code = _WITHOUT_THE_DSL + (
+        "from cutecc.operations.gemm import Gemm\n"
+        f"op = Gemm(**{F32 | {'c': 'f32:row:1'}!r})\n"
+        "op.compile()\n"
+        "print([each.compilation.cached for each in op.kernels])\n"
+    )
+    assert python(code) == "[True, True]\n"
+
+
 def test_the_flavour_of_the_wheel_and_its_version_are_in_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
     description = Gemm(**F32, c="f32:row:1").description
     keys = {compiling.cache_key(description)}
