@@ -62,7 +62,7 @@ class _Descriptors:
         words = columns.descriptor(atom, tensor, described, pixels, _shared(operation))
         assert_copyable(tensor, described)
         columns.assert_walkable()
-        return [words, columns.coordinates]
+        return [words, columns.coordinates(operation)]
 
     @converts_leaves("cute_nvgpu.atom.make_exec_tma")
     def make_executable(self, operation: ir.Operation, leaves: Leaves) -> Converted:

@@ -185,6 +185,13 @@ _COPIES: dict[str, CopyAtom] = {
         mcast=True,
         tma_gbasis=TILE,
     ),
+    'im2col_tma_load<f16, copy_bits = 65536, num_cta = 1, g_stride = <"()"> mcast = true '
+    'tma_gbasis = <"(64,64):(1@1,1@0)">>': copy(
+        "im2col_tma_load", F16, copy_bits=65536, num_cta=1, g_stride=(), mcast=True, tma_gbasis=TILE
+    ),
+    'im2col_tma_store<f16, copy_bits = 65536, g_stride = <"()"> tma_gbasis = <"(64,64):(1@1,1@0)">>': copy(
+        "im2col_tma_store", F16, copy_bits=65536, g_stride=(), tma_gbasis=TILE
+    ),
     'tma_store<f16, copy_bits = 65536, mode = im2col, g_stride = <"()">>': copy(
         "tma_store", F16, copy_bits=65536, mode="im2col", g_stride=()
     ),

@@ -10,14 +10,14 @@ from cutecc.ir.mlir import arith, cf, ir
 from cutecc.ir.types import CopyAtom, view
 from cutecc.layout import ComposedLayout, Layout
 from cutecc.layout.functions import View
-from cutecc.layout.im2col import Window, im2col
+from cutecc.layout.im2col import Im2col, Window, im2col
 from cutecc.layout.integers import Integer, add, multiply, subtract
 from cutecc.layout.tuples import modes as as_modes
 from cutecc.passes.lowering.values.descriptors import either, joined, shifted, tensor_words
 from cutecc.passes.lowering.values.integers import Arithmetic, Predicate, compare, constant, word
 from cutecc.passes.lowering.values.leaves import Leaves, carried_by
 from cutecc.passes.lowering.values.materialize import algebraic, evaluate
-from cutecc.passes.lowering.values.tma_modes import Mode
+from cutecc.passes.lowering.values.tma_modes import Mode, image_steps
 from cutecc.passes.lowering.values.vector_accesses import Tensor
 
 _CORNER_BITS = {1: 16, 2: 8, 3: 5}
@@ -31,12 +31,9 @@ class Columns:
     """What is said of a convolution where its atom is made."""
 
     window: Window
-    taps: tuple[Integer, ...]
-    """How many the filter has, by mode of pixels."""
+    matrix: Im2col
     arithmetic: Arithmetic
     """Knows the variables of both."""
-    coordinates: list[ir.Value]
-    """What the tensor of coordinates carries."""
 
     @classmethod
     def of(cls, operation: ir.Operation, leaves: Leaves) -> Columns:
@@ -49,18 +46,20 @@ class Columns:
         images, _, _, *window = [algebraic(view(operand.type), index) for index, operand in enumerate(operands)]
         atom = view(operation.results[0].type)
         assert isinstance(atom, CopyAtom)
-        channel, pixel = (step.path[0] for step in atom.parameters["tma_gbasis"].stride)
+        channel, pixel = (step.path[0] for step in image_steps(atom))
         pixels, channels = as_modes(images.shape[pixel]), images.shape[channel]
         laid = Window(*map(as_modes, window)) if window else Window.of_one_tap(len(pixels) - 1)
-        matrix = im2col(pixels, channels, laid, pixels_first=pixel < channel)
-        _, numbers = evaluate(operation, lambda *_, **__: [(), View(matrix.layout, matrix.offset)]).numbers
+        return cls(laid, im2col(pixels, channels, laid, pixels_first=pixel < channel), arithmetic)
+
+    def coordinates(self, operation: ir.Operation) -> list[ir.Value]:
+        """What the tensor of coordinates carries, which is the second result of `operation`."""
+        _, numbers = evaluate(operation, lambda *_, **__: [(), View(self.matrix.layout, self.matrix.offset)]).numbers
         carried = carried_by(operation.results[1].type)
         assert carried is not None
-        found = [
-            arithmetic.value(number, ir.IntegerType(type).width)
+        return [
+            self.arithmetic.value(number, ir.IntegerType(type).width)
             for number, type in zip(numbers, carried.types, strict=True)
         ]
-        return cls(laid, matrix.taps, arithmetic, found)
 
     def descriptor(
         self, atom: CopyAtom, tensor: Tensor, found: Sequence[Mode], pixels: int, shared: Layout | ComposedLayout
@@ -87,33 +86,32 @@ class Columns:
 
         Raises `Error` for those that the types say.
         """
-        bits = _CORNER_BITS[len(self.window.stride)]
+        window, taps = self.window, self.matrix.taps
+        bits = _CORNER_BITS[len(taps)]
         corner, far = (-(1 << bits - 1), (1 << bits - 1) - 1), (0, (1 << bits) - 1)
-        window = self.window
-        last = [
-            add(first, multiply(subtract(count, 1), step))
-            for first, count, step in zip(window.first_tap, self.taps, window.tap_stride, strict=True)
-        ]
-        for what, numbers, (least, most) in (
-            ("lower corner", window.lower_corner, corner),
-            ("upper corner", window.upper_corner, corner),
-            ("stride", window.stride, (1, _MOST_STRIDE)),
-            ("first tap", window.first_tap, far),
-            ("last tap", last, far),
-        ):
-            for mode, number in enumerate(numbers):
-                message = f"the {what} along mode {mode} of a convolution's pixels, for TMA, is not {least} to {most}"
-                self._assert_between(number, least, most, message)
+        self._assert_within("lower corner", window.lower_corner, corner)
+        self._assert_within("upper corner", window.upper_corner, corner)
+        self._assert_within("stride", window.stride, (1, _MOST_STRIDE))
+        for mode, step in enumerate(window.tap_stride):
+            if not isinstance(step, int):
+                apart = compare(Predicate.NOT_EQUAL, self._wide(step), constant(0, 64))
+                cf.assert_(apart, f"the taps along mode {mode} of a convolution's pixels, for TMA, are no step apart")
+        self._assert_within("first tap", window.first_tap, far)
+        steps = zip(window.first_tap, taps, window.tap_stride, strict=True)
+        last = [add(first, multiply(subtract(count, 1), step)) for first, count, step in steps]
+        self._assert_within("last tap", last, far)
 
-    def _assert_between(self, number: Integer, least: int, most: int, message: str) -> None:
-        if isinstance(number, int):
-            if not least <= number <= most:
+    def _assert_within(self, what: str, numbers: Sequence[Integer], bounds: tuple[int, int]) -> None:
+        """Assert that a number of each mode of pixels is within bounds. Raises `Error` where it is known not to be."""
+        least, most = bounds
+        for mode, number in enumerate(numbers):
+            message = f"the {what} along mode {mode} of a convolution's pixels, for TMA, is not {least} to {most}"
+            if not isinstance(number, int):
+                wide = self._wide(number)
+                above = compare(Predicate.AT_LEAST, wide, constant(least, 64))
+                cf.assert_(arith.andi(above, compare(Predicate.LESS, wide, constant(most + 1, 64))), message)
+            elif not least <= number <= most:
                 raise Error(f"{message}, but {number}")
-            return
-        wide = self._wide(number)
-        above = compare(Predicate.AT_LEAST, wide, constant(least, 64))
-        holds = arith.andi(above, compare(Predicate.LESS, wide, constant(most + 1, 64)))
-        cf.assert_(holds, message)
 
     def _wide(self, number: Integer) -> ir.Value:
         return self.arithmetic.value(number, 64)

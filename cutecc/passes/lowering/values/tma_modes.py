@@ -54,15 +54,25 @@ def pixel_modes(atom: CopyAtom, tensor: Tensor, box: int) -> list[Mode]:
 
     Raises `Error` for what TMA cannot copy.
     """
-    basis = atom.parameters["tma_gbasis"]
-    if len(basis) != 2 or not all(isinstance(step, Basis) for step in basis.stride):
-        raise Error(f"the open lowering does not know the modes {basis} of images for TMA yet")
-    channel, pixel = basis.stride
+    channel, pixel = image_steps(atom)
     shape = tensor.layout.shape
     for each in pixel.path:
         shape = as_modes(shape)[each]
     along = [[channel], *([Basis(1, (*pixel.path, mode))] for mode in range(len(as_modes(shape))))]
     return _modes(atom, tensor, along, [[box], *([1] for _ in along[1:])])
+
+
+def image_steps(atom: CopyAtom) -> tuple[Basis, Basis]:
+    """Steps along the channels, and along the pixels, of images that copies walk pixel by pixel.
+
+    Raises `Error` where the atom says others.
+    """
+    basis = atom.parameters["tma_gbasis"]
+    match basis.stride:
+        case (Basis() as channel, Basis() as pixel):
+            return channel, pixel
+        case _:
+            raise Error(f"the open lowering does not know the modes {basis} of images for TMA yet")
 
 
 def _modes(

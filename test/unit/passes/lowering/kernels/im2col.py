@@ -1,7 +1,7 @@
 """The matrix of a convolution: for each pixel of the result, the channels that each tap of its filter meets.
 
 TMA pads, and knows strides and dilation; a block copies the pixels and channels of one tile for one tap. Of a cluster,
-each block loads a share for all. What is said by mode of pixels says it of the innermost first: of width, height, depth.
+each block loads a share for all. What is said by mode of pixels says it of the innermost first: width, height, depth.
 """
 
 # cutecc: entry = "im2col"
@@ -109,7 +109,7 @@ def im2col(
         shared,
         box,
         lower_corner_whd=tuple(-size for size in before),
-        upper_corner_whd=tuple(size - (tap - 1) * step for size, tap, step in zip(behind, taps, dilation)),
+        upper_corner_whd=tuple(size - (tap - 1) * step for size, tap, step in zip(behind, taps, dilation, strict=True)),
         lower_padding_whd=before,
         upper_padding_whd=behind,
         stride_whd=stride,
@@ -128,11 +128,11 @@ def reference(x, y, taps, before, behind, stride, dilation):
     """The expected `y`."""
     # By mode of x, where width is the last but the channels.
     taps, before, behind, stride, dilation = (each[::-1] for each in (taps, before, behind, stride, dilation))
-    padded = np.pad(x, [(0, 0), *zip(before, behind), (0, 0)])
+    padded = np.pad(x, [(0, 0), *zip(before, behind, strict=True), (0, 0)])
     found = []
     for tap in itertools.product(*map(range, taps)):
         parts = [slice(None)]
-        for size, at, step, far, count in zip(padded.shape[1:], tap, stride, dilation, taps):
+        for size, at, step, far, count in zip(padded.shape[1:-1], tap, stride, dilation, taps, strict=True):
             parts.append(slice(at * far, size - (count - 1 - at) * far, step))
         found.append(padded[tuple(parts)].reshape(-1, x.shape[-1]))
     return np.concatenate(found, axis=1)
