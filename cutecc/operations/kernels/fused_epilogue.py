@@ -125,7 +125,7 @@ class FusedEpilogue:
 
     def _part(self, output: Output, problem, batch, workspace, slices, tile, warp) -> cute.Tensor:
         """Where the warp leaves its part of a reduction: a vector in global memory."""
-        m, n, _, batches = problem
+        m, n, _, batches = problem[:4]
         along_m, along_n = (tile[mode] * self.cut.warps[mode] + warp[mode] for mode in (0, 1))
         both = along_m * self.cut.parts("column", m, n) + along_n
         part, extent = {"row": (along_m, n), "column": (along_n, m)}.get(output.kind, (both, 1))

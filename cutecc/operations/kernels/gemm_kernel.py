@@ -37,6 +37,11 @@ class GemmKernel:
     @cute.jit
     def __call__(self, problem, a, b, operands, workspace, slices, multiprocessors, stream):
         """Launch all that the operation takes; `signature.py` says on what."""
+        self.run(problem, a, b, operands, workspace, slices, multiprocessors, stream)
+
+    @cute.jit
+    def run(self, problem, a, b, operands, workspace, slices, multiprocessors, stream):
+        """As `__call__`; what follows the sizes in `problem`, and what `a` and `b` are, is known to `launch`."""
         # The name belongs to the class, whose kernels are traced one by one.
         self.kernel.set_name_prefix(self.__name__, remove_cutlass_symbol=True, keep_mangled_name=False)
         if cutlass.const_expr(self.description.mode == "split_k_parallel"):

@@ -88,7 +88,7 @@ class Finish:
 
     def launch(self, problem, operands, workspace, slices, stream) -> None:
         """One launch for each reduction."""
-        m, n, _, batches = problem
+        m, n, _, batches = problem[:4]
         for operand, argument in zip(self.epilogue.operands, operands, strict=True):
             if not isinstance(operand, Output) or operand.reduction == "none":
                 continue

@@ -17,7 +17,8 @@ from cutecc.operations.kernels.outgoing_boxes import OutgoingBoxes
 from cutecc.operations.kernels.rasterization import Rasterization
 from cutecc.operations.kernels.signature import is_persistent
 from cutecc.operations.kernels.sm90_instructions import make_tiled_mma, staged_layout, swizzled_atom
-from cutecc.operations.kernels.split_k import slice_of_steps
+from cutecc.operations.kernels.split_k import slice_of
+from cutecc.operations.kernels.workspace import ceil_div
 
 WARPGROUP, WARP = sm90.WARPGROUP, 32
 
@@ -44,8 +45,8 @@ class Sm90Gemm(GemmKernel):
         along_m, along_n = self.cluster
         if cutlass.const_expr(operand_copies(self.description)):
             a, b = OperandCopies(self.description).launch(problem, a, b, workspace, slices, stream)
-        a_layout, tma_a, a = self.loads("a", a, m, sharers=along_n)
-        b_layout, tma_b, b = self.loads("b", b, n, sharers=along_m)
+        a_layout, tma_a, a = self.loads(problem, "a", a, m, sharers=along_n)
+        b_layout, tma_b, b = self.loads(problem, "b", b, n, sharers=along_m)
         tma_d, d, d_layout = None, None, None
         if cutlass.const_expr(self.result is not None):
             d_layout = self.out_layout()
@@ -75,22 +76,25 @@ class Sm90Gemm(GemmKernel):
         of_m, of_n = self.rasterization.tiles(problem)
         return of_m * of_n * problem[3] * (1 if slices is None else slices)
 
-    def loads(self, name: str, tensor, rows: int, sharers: int):
+    def loads(self, problem, name: str, tensor, rows: int, sharers: int):
         """The layout of `a` or `b` in shared memory, the TMA loads of its tiles, and their coordinates.
 
         `sharers` blocks of a cluster load a tile together.
         """
-        operand = self.description.a if name == "a" else self.description.b
-        tile, is_k_major = (rows, self.tile[2]), is_read_along_k(self.description, name)
+        tile = (rows, self.tile[2])
         operation = cpasync.CopyBulkTensorTileG2SMulticastOp() if sharers > 1 else cpasync.CopyBulkTensorTileG2SOp()
         # `wgmma` cuts f32 off at the digits of tf32; TMA rounds them to the nearest on their way.
         rounded = cutlass.TFloat32 if self.description.instruction.a == "tf32" else None
         # A stage's layout is made, not sliced: the DSL aborts where the swizzle does not repeat with every stage.
-        stage = staged_layout(operand, tile, is_k_major)
         atom, coordinates = cpasync.make_tiled_tma_atom(
-            operation, tensor, stage, tile, num_multicast=sharers, internal_type=rounded
+            operation, tensor, self.staged(name, tile), tile, num_multicast=sharers, internal_type=rounded
         )
-        return staged_layout(operand, (*tile, self.stages), is_k_major), atom, coordinates
+        return self.staged(name, (*tile, self.stages)), atom, coordinates
+
+    def staged(self, name: str, shape: tuple[int, ...]) -> cute.ComposedLayout:
+        """The layout of a tile (rows, K) or tiles (rows, K, stage) of `a` or `b` in shared memory."""
+        operand = self.description.a if name == "a" else self.description.b
+        return staged_layout(operand, shape, is_read_along_k(self.description, name))
 
     def out_layout(self) -> cute.ComposedLayout:
         """Boxes of D in shared memory: (64, columns, buffer), some buffers for each warpgroup."""
@@ -205,6 +209,10 @@ class Sm90Gemm(GemmKernel):
             phase ^= 1
         return stage, phase
 
+    def steps(self, problem, batch):
+        """How many steps along K the tiles of a batch have."""
+        return ceil_div(problem[2], self.tile[2])
+
     @cute.jit
     def task(self, index, problem, slices):
         """Of a task: (m, n) of this block's tile, batch, index of the slice, its first step of K, and its steps."""
@@ -213,53 +221,75 @@ class Sm90Gemm(GemmKernel):
         whole = self.tasks(problem, None)
         m, n, batch = self.rasterization.split(index % whole, problem)
         slice_index = index // whole
-        first, steps = slice_of_steps(problem[2], self.tile[2], slices, slice_index)
+        first, steps = slice_of(self.steps(problem, batch), slices, slice_index)
         return m * along_m + block_m, n * along_n + block_n, batch, slice_index, first, steps
 
     @cute.jit
     def produce(self, problem, slices, load_a, load_b, full, empty):
         """Fetch every tile of A and B into the ring; one warp runs this."""
-        along_m, along_n = self.cluster
-        block_m, block_n = self.place()
+        sources = self.sources(load_a, load_b)
         cluster, clusters = self.turn()
-        (tma_a, a, staged_a), (tma_b, b, staged_b) = load_a, load_b
-        tile_m, tile_n, tile_k = self.tile
-        tiles_a = cute.local_tile(a, (tile_m, tile_k), (None, None, None))
-        tiles_b = cute.local_tile(b, (tile_n, tile_k), (None, None, None))
-        to_a, from_a = cpasync.tma_partition(
-            tma_a, block_n, cute.make_layout(along_n), cute.group_modes(staged_a, 0, 2), cute.group_modes(tiles_a, 0, 2)
-        )
-        to_b, from_b = cpasync.tma_partition(
-            tma_b, block_m, cute.make_layout(along_m), cute.group_modes(staged_b, 0, 2), cute.group_modes(tiles_b, 0, 2)
-        )
-        # A bit for each block of the cluster, those along M next to each other.
-        same_m = sum(1 << (other * along_m) for other in range(along_n))
-        multicast_a = {"mcast_mask": cutlass.Int16(same_m << block_m)} if along_n > 1 else {}
-        multicast_b = {"mcast_mask": cutlass.Int16(((1 << along_m) - 1) << (block_n * along_m))} if along_m > 1 else {}
-        # What lies outside of A or B arrives as zeros, and counts as transferred.
-        bytes_a, bytes_b = (tile_m * self.description.a.bits, tile_n * self.description.b.bits)
-        stage_bytes = (bytes_a + bytes_b) * tile_k // 8
-
         stage = cutlass.Int32(0)
         phase = cutlass.Int32(1)  # a fresh barrier counts as just past phase 1: the first round does not wait
         index = cluster
         tasks = self.tasks(problem, slices)
         while index < tasks:
-            m, n, batch, _, first, steps = self.task(index, problem, slices)
-            for step in range(first, first + steps):
-                cute.arch.mbarrier_wait(empty + stage, phase)
-                arrived = full + stage
-                with cute.arch.elect_one():
-                    cute.arch.mbarrier_arrive_and_expect_tx(arrived, stage_bytes)
-                cute.copy(tma_a, from_a[None, m, step, batch], to_a[None, stage], tma_bar_ptr=arrived, **multicast_a)
-                cute.copy(tma_b, from_b[None, n, step, batch], to_b[None, stage], tma_bar_ptr=arrived, **multicast_b)
-                stage, phase = self.following(stage, phase)
+            task = self.task(index, problem, slices)
+            stage, phase = self.fetch(task, problem, sources, full, empty, stage, phase)
             index += clusters
         if cutlass.const_expr(self.cluster != (1, 1)):
             # A block must not end while others of its cluster still arrive at its barriers.
             for _ in cutlass.range_constexpr(self.stages):
                 cute.arch.mbarrier_wait(empty + stage, phase)
                 stage, phase = self.following(stage, phase)
+
+    def sources(self, load_a, load_b):
+        """Of A and of B: the TMA loads, the tiles as TMA has them, those in shared memory, and the blocks that get them."""
+        block_m, block_n = self.place()
+        tile_m, tile_n, tile_k = self.tile
+        of_a = self.partitioned(load_a, (tile_m, tile_k), block_n, sharers=self.cluster[1])
+        of_b = self.partitioned(load_b, (tile_n, tile_k), block_m, sharers=self.cluster[0])
+        mask_a, mask_b = self.receivers(block_m, block_n)
+        return (*of_a, mask_a), (*of_b, mask_b)
+
+    def receivers(self, block_m, block_n):
+        """The blocks that get what this one loads of A, and of B: a bit for each; `None` for itself alone."""
+        along_m, along_n = self.cluster
+        # Those along M are next to each other.
+        same_m = sum(1 << (other * along_m) for other in range(along_n))
+        of_a = cutlass.Int16(same_m << block_m) if along_n > 1 else None
+        of_b = cutlass.Int16(((1 << along_m) - 1) << (block_n * along_m)) if along_m > 1 else None
+        return of_a, of_b
+
+    def partitioned(self, load, tile, block, sharers: int):
+        """Of one operand what `sources` says, where `block` of some sharers loads its part of every tile."""
+        tma, tensor, staged = load
+        tiles = cute.group_modes(cute.local_tile(tensor, tile, (None,) * cute.rank(tensor)), 0, 2)
+        to, source = cpasync.tma_partition(tma, block, cute.make_layout(sharers), cute.group_modes(staged, 0, 2), tiles)
+        return tma, source, to
+
+    @cute.jit
+    def fetch(self, task, problem, sources, full, empty, stage, phase):
+        """Fetch the tiles of one task; returns the next place in the ring."""
+        (m, n, batch, _, first, steps) = task
+        (tma_a, from_a, to_a, mask_a), (tma_b, from_b, to_b, mask_b) = sources
+        for step in range(first, first + steps):
+            arrived = self.expect(full, empty, stage, phase)
+            copy_tile(tma_a, from_a[None, m, step, batch], to_a[None, stage], arrived, mask_a)
+            copy_tile(tma_b, from_b[None, n, step, batch], to_b[None, stage], arrived, mask_b)
+            stage, phase = self.following(stage, phase)
+        return stage, phase
+
+    def expect(self, full, empty, stage, phase):
+        """Wait until a stage is empty; returns the barrier of its bytes, which is told how many come."""
+        cute.arch.mbarrier_wait(empty + stage, phase)
+        arrived = full + stage
+        # What lies outside of A or B arrives as zeros, and counts as transferred.
+        tile_m, tile_n, tile_k = self.tile
+        stage_bytes = (tile_m * self.description.a.bits + tile_n * self.description.b.bits) * tile_k // 8
+        with cute.arch.elect_one():
+            cute.arch.mbarrier_arrive_and_expect_tx(arrived, stage_bytes)
+        return arrived
 
     @cute.jit
     def consume(self, problem, slices, tiled_mma, staged, barriers, operands, out, workspace, thread, group):
@@ -409,3 +439,9 @@ class Sm90Gemm(GemmKernel):
             *(sums, coordinates, problem, batch, operands),
             **{"workspace": workspace, "slices": slices, "tile": tile, "warp": warp, "early": early, "takers": takers},
         )
+
+
+def copy_tile(tma, source, to, arrived, receivers) -> None:
+    """Have TMA copy a tile, of which `arrived` is told; `receivers` are blocks of the cluster, `None` this one."""
+    multicast = {} if receivers is None else {"mcast_mask": receivers}
+    cute.copy(tma, source, to, tma_bar_ptr=arrived, **multicast)

@@ -14,7 +14,11 @@ from cutecc.operations.kernels.workspace import PARTIALS, ceil_div, partial_row,
 
 def slice_of_steps(k, tile_k: int, slices, index):
     """The first step along K of slice `index`, and how many it has; a step is `tile_k` long or less."""
-    steps = ceil_div(k, tile_k)
+    return slice_of(ceil_div(k, tile_k), slices, index)
+
+
+def slice_of(steps, slices, index):
+    """The first of `steps` that slice `index` has, and how many it has."""
     if cutlass.const_expr(slices is None):
         return cutlass.Int32(0), steps
     each = (steps + slices - 1) // slices

@@ -120,6 +120,30 @@ def launch(
     kernel, generator = compiled(description), np.random.default_rng(seed)
     a = Matrix(description.a, m, k, batches, rows_contiguous=description.a.layout == "row").randomize(generator)
     b = Matrix(description.b, n, k, batches, rows_contiguous=description.b.layout == "column").randomize(generator)
+    memory, arguments, values = epilogue_operands(description, m, n, batches, generator, numbers, operands)
+    as_array = description.mode == "array"
+    emulator = _Emulator(kernel.compilation, kernel.launcher.binder)
+    if as_array:
+        emulator.matrices = (a, b, *(each for each in memory.values() if isinstance(each, Matrix)))
+    given = (a.argument(as_array), b.argument(as_array), tuple(arguments))
+    space = _workspace(description, m, n, k, batches, slices)
+    count = multiprocessors if signature.is_persistent(description) else None
+    options = EmulatorOptions(check=True, schedule=schedule, seed=seed)
+    emulation = emulator.emulate(((m, n, k, batches), *given, space, slices, count, 0), {}, options)
+    assert emulation.findings == []
+    return results(description, memory, np.einsum("mkl,nkl->lmn", a.values, b.values), values)
+
+
+def epilogue_operands(
+    description: GemmDescription,
+    m: int,
+    n: int,
+    batches: int,
+    generator: np.random.Generator,
+    numbers: Mapping[str, float] = {},
+    operands: Mapping[str, Any] = {},
+) -> tuple[dict[str, Any], list[Any], dict[str, Any]]:
+    """Of an epilogue's operands those in memory, the kernel's arguments, and the values of inputs; as `launch` does."""
     memory: dict[str, Any] = {}
     arguments: list[Any] = []
     values: dict[str, Any] = {}
@@ -141,17 +165,13 @@ def launch(
                 each.codes[...] = each.elements.encode(operands[operand.name])
             values[operand.name] = np.moveaxis(each.values, -1, 0) if operand.kind != "scalar" else each.values[0]
         arguments.append(_argument(each, operand.kind, description))
-    as_array = description.mode == "array"
-    emulator = _Emulator(kernel.compilation, kernel.launcher.binder)
-    if as_array:
-        emulator.matrices = (a, b, *(each for each in memory.values() if isinstance(each, Matrix)))
-    given = (a.argument(as_array), b.argument(as_array), tuple(arguments))
-    space = _workspace(description, m, n, k, batches, slices)
-    count = multiprocessors if signature.is_persistent(description) else None
-    options = EmulatorOptions(check=True, schedule=schedule, seed=seed)
-    emulation = emulator.emulate(((m, n, k, batches), *given, space, slices, count, 0), {}, options)
-    assert emulation.findings == []
-    sums = np.einsum("mkl,nkl->lmn", a.values, b.values)
+    return memory, arguments, values
+
+
+def results(
+    description: GemmDescription, memory: Mapping[str, Any], sums: Any, values: Mapping[str, Any]
+) -> dict[str, Result]:
+    """What was found in memory, and what the epilogue makes of sums (L, M, N) and the values of its inputs."""
     expected = reference.evaluate(description.epilogue, sums, values)
     found = {each.name: np.moveaxis(memory[each.name].values, -1, 0) for each in description.epilogue.outputs}
     return {

@@ -1,0 +1,167 @@
+# pyright: basic, reportArgumentType=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportGeneralTypeIssues=false, reportIndexIssue=false, reportOperatorIssue=false, reportPrivateImportUsage=false
+"""The warp-specialised Hopper convolution in CuTe: the GEMM's kernel, one operand of which TMA gathers (im2col)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cutlass
+from cutlass import cute
+
+from cutecc.operations.convolution.description import ConvolutionDescription
+from cutecc.operations.kernels.convolution import sm90
+from cutecc.operations.kernels.convolution.digits import added, digits_of
+from cutecc.operations.kernels.convolution.gathered import GatheredLoads, window
+from cutecc.operations.kernels.convolution.signature import Geometry
+from cutecc.operations.kernels.convolution.taps import Taps, all_taps
+from cutecc.operations.kernels.sm90_kernel import Sm90Gemm, copy_tile
+from cutecc.operations.kernels.workspace import ceil_div
+
+
+class Sm90Convolution(Sm90Gemm):
+    """What the kernels of all kinds have in common; `sm90.py` says how they work."""
+
+    def __init__(self, description: ConvolutionDescription):
+        super().__init__(description.gemm)
+        self.convolution = description
+        self.boxes = sm90.gathered_boxes(description)
+        self.gathered = GatheredLoads(description, self.boxes)
+        self.__name__ = description.kernel_name
+
+    @cute.jit
+    def __call__(self, problem, geometry, a, b, operands, workspace, slices, multiprocessors, stream):
+        """Launch all that the operation takes; `signature.py` says on what. The geometry goes along as a size."""
+        self.run((*problem, geometry), a, b, operands, workspace, slices, multiprocessors, stream)
+
+    def geometry(self, problem) -> Geometry:
+        return Geometry(*problem[4])
+
+
+class Sm90TapConvolution(Sm90Convolution):
+    """`fprop` and `dgrad`: A is gathered, one tap of the filter after the other."""
+
+    def loads(self, problem, name: str, tensor, rows: int, sharers: int):
+        if name == "a":
+            layout = self.staged(name, (rows, self.tile[2], self.stages))
+            return layout, self.gathered.atom(tensor, self.geometry(problem)), None
+        return super().loads(problem, name, self.filters(tensor, problem), rows, sharers)
+
+    def filters(self, tensor, problem) -> cute.Tensor:
+        """The filters of a group as B has them: (N, K of a tap, tap, group); they end with the group."""
+        _, n, _, groups = problem[:4]
+        filter, tap, channel = tensor.stride
+        if self.convolution.kind == "fprop":
+            shape = n, tensor.shape[2], tensor.shape[1], groups
+            stride = filter, channel, tap, cutlass.Int64(n) * filter
+        else:
+            of_group = tensor.shape[0] // groups
+            shape = n, of_group, tensor.shape[1], groups
+            stride = channel, filter, tap, cutlass.Int64(of_group) * filter
+        return cute.make_tensor(tensor.iterator, cute.make_layout(shape, stride=stride))
+
+    def depth(self, problem):
+        """The channels of a group that a tap multiplies."""
+        geometry = self.geometry(problem)
+        whole = geometry.channels if self.convolution.kind == "fprop" else geometry.filters
+        return whole if self.convolution.groups == "single" else whole // problem[3]
+
+    def steps(self, problem, batch):
+        return ceil_div(self.depth(problem), self.tile[2]) * self.taps(problem, batch).count
+
+    def taps(self, problem, batch) -> Taps:
+        """Those that the tiles of a batch multiply."""
+        return all_taps(self.convolution, self.geometry(problem))
+
+    def sources(self, load_a, load_b):
+        block_m, block_n = self.place()
+        _, tile_n, tile_k = self.tile
+        tma_a, _, staged = load_a
+        of_b = self.partitioned(load_b, (tile_n, tile_k), block_m, sharers=self.cluster[0])
+        to_a = self.gathered.staged(staged, self.stages)[None, block_n, 0, None]
+        mask_a, mask_b = self.receivers(block_m, block_n)
+        return (tma_a, to_a, mask_a), (*of_b, mask_b)
+
+    @cute.jit
+    def fetch(self, task, problem, sources, full, empty, stage, phase):
+        (m, n, batch, _, first, steps) = task
+        (tma_a, to_a, mask_a), (tma_b, from_b, to_b, mask_b) = sources
+        _, block_n = self.place()
+        pixel, image = self.pixel(problem, m * self.tile[0] + block_n * self.boxes.pixels)
+        depth, taps = self.depth(problem), self.taps(problem, batch)
+        # The step along a tap's channels, and the tap.
+        bases = (ceil_div(depth, self.tile[2]), *taps.bases)
+        digits = digits_of(first, bases)
+        for _ in range(steps):
+            arrived = self.expect(full, empty, stage, phase)
+            channel = batch * depth + digits[0] * self.tile[2]
+            box = self.gathered.box(channel, pixel, image, taps.offsets(digits[1:]))
+            tap = taps.number(digits[1:])
+            copy_tile(tma_a, box, to_a[None, stage], arrived, mask_a)
+            copy_tile(tma_b, from_b[None, n, digits[0], tap, batch], to_b[None, stage], arrived, mask_b)
+            stage, phase = self.following(stage, phase)
+            digits = added(digits, (1,) + (0,) * self.convolution.rank, bases)
+        return stage, phase
+
+    def pixel(self, problem, row):
+        """The pixel and the image where the box of a row of A, and those after it, begins."""
+        reach = window(self.convolution, self.geometry(problem))
+        *places, image = digits_of(row, reach.extent)
+        return [lower + at * step for lower, at, step in zip(reach.lower, places, reach.step, strict=True)], image
+
+
+class Sm90Wgrad(Sm90Convolution):
+    """`wgrad`: B is gathered, pixel after pixel, for the taps of a tile's columns; A has the same pixels of outputs."""
+
+    def loads(self, problem, name: str, tensor, rows: int, sharers: int):
+        if name == "b":
+            layout = self.staged(name, (rows, self.tile[2], self.stages))
+            return layout, self.gathered.atom(tensor, self.geometry(problem)), None
+        m, _, k, groups = problem[:4]
+        # Rows of outputs, one for each pixel, lie at one distance.
+        layout = cute.make_layout((m, k, groups), stride=(1, tensor.stride[self.convolution.rank], cutlass.Int64(m)))
+        return super().loads(problem, name, cute.make_tensor(tensor.iterator, layout), rows, sharers)
+
+    def sources(self, load_a, load_b):
+        block_m, block_n = self.place()
+        tile_m, _, tile_k = self.tile
+        tma_b, _, staged = load_b
+        of_a = self.partitioned(load_a, (tile_m, tile_k), block_n, sharers=self.cluster[1])
+        to_b = self.gathered.staged(staged, self.stages)[None, block_m, None, None]
+        mask_a, mask_b = self.receivers(block_m, block_n)
+        return (*of_a, mask_a), (tma_b, to_b, mask_b)
+
+    @cute.jit
+    def fetch(self, task, problem, sources, full, empty, stage, phase):
+        (m, n, batch, _, first, steps) = task
+        (tma_a, from_a, to_a, mask_a), (tma_b, to_b, mask_b) = sources
+        block_m, _ = self.place()
+        geometry = self.geometry(problem)
+        reach = window(self.convolution, geometry)
+        across = self.columns(geometry, n, problem)
+        step = digits_of(cutlass.Int32(self.tile[2]), reach.extent)
+        digits = digits_of(first * self.tile[2] + block_m * self.boxes.pixels, reach.extent)
+        for number in range(first, first + steps):
+            arrived = self.expect(full, empty, stage, phase)
+            copy_tile(tma_a, from_a[None, m, number, batch], to_a[None, stage], arrived, mask_a)
+            pixel = [lower + at * apart for lower, at, apart in zip(reach.lower, digits[:-1], reach.step, strict=True)]
+            for i, (channel, offsets) in enumerate(across):
+                box = self.gathered.box(batch * (geometry.channels // problem[3]) + channel, pixel, digits[-1], offsets)
+                copy_tile(tma_b, box, to_b[None, i, stage], arrived, mask_b)
+            stage, phase = self.following(stage, phase)
+            digits = added(digits, step, reach.extent)
+        return stage, phase
+
+    def columns(self, geometry: Geometry, n, problem) -> list[tuple[Any, list[Any]]]:
+        """The first channel and the offsets of the tap of each box of B of a tile; behind the last one, those of it."""
+        boxes, taps = self.boxes, all_taps(self.convolution, geometry)
+        of_tap = geometry.channels // problem[3] // boxes.channels
+        last, found = of_tap * taps.count - 1, []
+        for i in range(boxes.across):
+            box, *tap = digits_of(cutlass.min(n * boxes.across + i, last), (of_tap, *taps.bases))
+            found.append((box * boxes.channels, taps.offsets(tap)))
+        return found
+
+
+def build(description: ConvolutionDescription) -> Sm90Convolution:
+    """The kernel of a description."""
+    return Sm90Wgrad(description) if description.kind == "wgrad" else Sm90TapConvolution(description)
