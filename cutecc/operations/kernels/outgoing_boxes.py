@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import cutlass
 from cutlass import cute
@@ -19,9 +20,9 @@ OUT_BARRIER = 1
 class OutgoingBoxes:
     """A warpgroup's part of a tile of D, of which each thread gives its elements piece by piece.
 
-    `boxes` are those of D as TMA takes them, `first` the (m, n) index of this part's first one, `across` how many lie
-    side by side in it. A thread's sums are those of one box after the other, row after row of boxes, and in each as
-    `box_mma`, a tiled MMA of a single box, has them.
+    `boxes` are those of D as TMA takes them, with a `batch` unless that is `None`, `first` the (m, n) index of this
+    part's first one, `across` how many lie side by side in it. A thread's sums are those of one box after the other,
+    row after row of boxes, and in each as `box_mma`, a tiled MMA of a single box, has them.
     """
 
     def __init__(self, tma, boxes, staged, box_mma: cute.TiledMma, first, across: int, batch, thread, group):
@@ -39,6 +40,8 @@ class OutgoingBoxes:
         self.from_staged, self.to_d = cpasync.tma_partition(
             tma, 0, cute.make_layout(1), cute.group_modes(staged, 0, 2), cute.group_modes(boxes, 0, 2)
         )
+        self.options: dict[str, Any] = {}
+        """What the copies take besides."""
         self.gathered: dict[int, cute.Tensor] = {}
         self.missing: dict[int, int] = {}
         self.written = 0
@@ -70,9 +73,15 @@ class OutgoingBoxes:
         # Ordinary writes become visible to TMA by the fence, and those of all threads by the barrier.
         cute.arch.fence_proxy("async.shared", space="cta")
         self.sync_warpgroup()
+        at = (self.first[0] + number // self.across, self.first[1] + number % self.across)
+        self.send(buffer, at)
+
+    @cute.jit
+    def send(self, buffer, at):
+        """Have TMA write what is in a buffer to the box `at` (m, n)."""
         if self.thread < WARP:
-            at = (self.first[0] + number // self.across, self.first[1] + number % self.across)
-            cute.copy(self.tma, self.from_staged[None, buffer], self.to_d[None, *at, self.batch])
+            place = at if cutlass.const_expr(self.batch is None) else (*at, self.batch)
+            cute.copy(self.tma, self.from_staged[None, buffer], self.to_d[None, *place], **self.options)
             cute.arch.cp_async_bulk_commit_group()
 
     def sync_warpgroup(self) -> None:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import cutlass
 from cutlass import cute
 from cutlass.cute.nvgpu import cpasync, warpgroup
@@ -23,6 +25,21 @@ from cutecc.operations.kernels.workspace import ceil_div
 WARPGROUP, WARP = sm90.WARPGROUP, 32
 
 
+class Task(NamedTuple):
+    """What a block computes of a tile of D."""
+
+    m: Any
+    """Of the tile, counted in tiles."""
+    n: Any
+    batch: Any
+    slice: Any
+    """Of K, its index."""
+    first: Any
+    """The first step along K."""
+    steps: Any
+    """How many."""
+
+
 class Sm90Gemm(GemmKernel):
     """The kernel of one description; `sm90.py` says how it works."""
 
@@ -41,29 +58,42 @@ class Sm90Gemm(GemmKernel):
 
     def launch(self, problem, a, b, operands, workspace, slices, multiprocessors, stream) -> None:
         """As many clusters as the GPU holds at once, or as there is work for."""
-        m, n, _ = self.tile
         along_m, along_n = self.cluster
         if cutlass.const_expr(operand_copies(self.description)):
             a, b = OperandCopies(self.description).launch(problem, a, b, workspace, slices, stream)
-        a_layout, tma_a, a = self.loads(problem, "a", a, m, sharers=along_n)
-        b_layout, tma_b, b = self.loads(problem, "b", b, n, sharers=along_m)
-        tma_d, d, d_layout = None, None, None
+        target = None
         if cutlass.const_expr(self.result is not None):
-            d_layout = self.out_layout()
             target = operands[self.product.epilogue.operands.index(self.result)]
-            buffer = cute.slice_(d_layout, (None, None, 0))
-            tma_d, d = cpasync.make_tiled_tma_atom(cpasync.CopyBulkTensorTileS2GOp(), target, buffer, self.box)
-
+        transfers = self.transfers(problem, a, b, target)
         tasks = self.tasks(problem, slices)
         if cutlass.const_expr(is_persistent(self.description)):
             tasks = cutlass.min(tasks, multiprocessors // (along_m * along_n))
-        tiled_mma, box_mma = make_tiled_mma(self.description, n), make_tiled_mma(self.description, self.box[1])
+        self.start(problem, transfers, operands, workspace, slices, tasks, stream)
+
+    def transfers(self, problem, a, b, d):
+        """Of A, B and D, unless that is `None`: the copies that TMA does, coordinates, and layout in shared memory."""
+        (m, n, _), (along_m, along_n) = self.tile, self.cluster
+        tma_d, d_coordinates, d_layout = None, None, None
+        a_layout, tma_a, a = self.loads(problem, "a", a, m, sharers=along_n)
+        b_layout, tma_b, b = self.loads(problem, "b", b, n, sharers=along_m)
+        if cutlass.const_expr(d is not None):
+            d_layout = self.out_layout()
+            buffer = cute.slice_(d_layout, (None, None, 0))
+            tma_d, d_coordinates = cpasync.make_tiled_tma_atom(cpasync.CopyBulkTensorTileS2GOp(), d, buffer, self.box)
+        return (tma_a, a, a_layout), (tma_b, b, b_layout), (tma_d, d_coordinates, d_layout)
+
+    def start(self, problem, transfers, operands, workspace, slices, clusters, stream) -> None:
+        """Launch the kernel with so many clusters."""
+        (tma_a, a, a_layout), (tma_b, b, b_layout), (tma_d, d, d_layout) = transfers
+        along_m, along_n = self.cluster
+        tiled_mma = make_tiled_mma(self.description, self.tile[1])
+        box_mma = make_tiled_mma(self.description, self.box[1])
         self.kernel(
             *(problem, tma_a, a, tma_b, b, tma_d, d, tiled_mma, box_mma, a_layout, b_layout, d_layout),
             *(operands, workspace, slices),
         ).launch(
             # Of a grid's extents only the first may exceed 65,535.
-            grid=(along_m * tasks, along_n, 1),
+            grid=(along_m * clusters, along_n, 1),
             block=(sm90.block_threads(self.description), 1, 1),
             cluster=(along_m, along_n, 1),
             min_blocks_per_mp=1,
@@ -214,29 +244,45 @@ class Sm90Gemm(GemmKernel):
         return ceil_div(problem[2], self.tile[2])
 
     @cute.jit
-    def task(self, index, problem, slices):
-        """Of a task: (m, n) of this block's tile, batch, index of the slice, its first step of K, and its steps."""
+    def task(self, position, problem, slices):
+        """This block's part in what the cluster computes at a position."""
         along_m, along_n = self.cluster
         block_m, block_n = self.place()
         whole = self.tasks(problem, None)
-        m, n, batch = self.rasterization.split(index % whole, problem)
-        slice_index = index // whole
+        m, n, batch = self.rasterization.split(position % whole, problem)
+        slice_index = position // whole
         first, steps = slice_of(self.steps(problem, batch), slices, slice_index)
-        return m * along_m + block_m, n * along_n + block_n, batch, slice_index, first, steps
+        return Task(m * along_m + block_m, n * along_n + block_n, batch, slice_index, first, steps)
+
+    def begin(self, index, problem):
+        """The position of the task `index`."""
+        return index
+
+    def advance(self, position, by, problem):
+        """The position that comes `by` tasks later."""
+        return position + by
+
+    def is_left(self, position, tasks):
+        """Whether there is a task at a position."""
+        return position < tasks
+
+    def steps_at(self, position, tasks, problem, slices):
+        """How many steps the task at a position has; any number where there is none."""
+        return self.task(cutlass.min(position, tasks - 1), problem, slices).steps
 
     @cute.jit
     def produce(self, problem, slices, load_a, load_b, full, empty):
         """Fetch every tile of A and B into the ring; one warp runs this."""
-        sources = self.sources(load_a, load_b)
         cluster, clusters = self.turn()
+        sources = self.sources(load_a, load_b)
         stage = cutlass.Int32(0)
         phase = cutlass.Int32(1)  # a fresh barrier counts as just past phase 1: the first round does not wait
-        index = cluster
         tasks = self.tasks(problem, slices)
-        while index < tasks:
-            task = self.task(index, problem, slices)
+        position = self.begin(cluster, problem)
+        while self.is_left(position, tasks):
+            task = self.task(position, problem, slices)
             stage, phase = self.fetch(task, problem, sources, full, empty, stage, phase)
-            index += clusters
+            position = self.advance(position, clusters, problem)
         if cutlass.const_expr(self.cluster != (1, 1)):
             # A block must not end while others of its cluster still arrive at its barriers.
             for _ in cutlass.range_constexpr(self.stages):
@@ -244,7 +290,7 @@ class Sm90Gemm(GemmKernel):
                 stage, phase = self.following(stage, phase)
 
     def sources(self, load_a, load_b):
-        """Of A and of B: the TMA loads, the tiles as TMA has them, those in shared memory, and the blocks that get them."""
+        """Of A and of B: the TMA loads, tiles as TMA has them, those in shared memory, and which blocks get them."""
         block_m, block_n = self.place()
         tile_m, tile_n, tile_k = self.tile
         of_a = self.partitioned(load_a, (tile_m, tile_k), block_n, sharers=self.cluster[1])
@@ -303,24 +349,25 @@ class Sm90Gemm(GemmKernel):
         fragment_b = tiled_mma.make_fragment_B(whole.partition_B(staged_b))
         sums = cute.make_rmem_tensor(tiled_mma.partition_shape_C((self.rows, self.tile[1])), self.accumulator)
 
-        stage, phase, index, stride = cutlass.Int32(0), cutlass.Int32(0), cluster, clusters
+        stage, phase, stride = cutlass.Int32(0), cutlass.Int32(0), clusters
         turn = cutlass.Int32(0)
         tasks = self.tasks(problem, slices)
+        position = self.begin(cluster, problem)
         if cutlass.const_expr(self.is_pingpong):
             # Warpgroups take every other task. The second begins behind the first one's, and the first need not wait
             # for its first turn: a fresh barrier counts as just past phase 1.
             turn = 1 - group
             if group == 1:
-                _, _, _, _, _, steps = self.task(cutlass.min(index, tasks - 1), problem, slices)
-                stage, phase = self.advanced(stage, phase, steps)
-                index += clusters
+                stage, phase = self.advanced(stage, phase, self.steps_at(position, tasks, problem, slices))
+                position = self.advance(position, clusters, problem)
             stride = clusters * 2
-        while index < tasks:
-            m, n, batch, slice_index, _, steps = self.task(index, problem, slices)
-            place = (m * (self.tile[0] // self.rows) + rows_of, n)
-            coordinates = cute.local_tile(cute.make_identity_tensor(problem[:2]), (self.rows, self.tile[1]), place)
-            coordinates = tiled_mma.get_slice(thread % WARPGROUP).partition_C(coordinates)
-            early = self.epilogue.load_early(coordinates, problem, batch, operands)
+        while self.is_left(position, tasks):
+            task = self.task(position, problem, slices)
+            steps = task.steps
+            place = (task.m * (self.tile[0] // self.rows) + rows_of, task.n)
+            bounds, tile = self.bounds(problem, task, (self.rows, self.tile[1]), place)
+            coordinates = tiled_mma.get_slice(thread % WARPGROUP).partition_C(tile)
+            early = self.epilogue.load_early(coordinates, bounds, task.batch, operands)
             if cutlass.const_expr(self.is_pingpong):
                 cute.arch.mbarrier_wait(turns + group, turn)
                 turn ^= 1
@@ -336,17 +383,17 @@ class Sm90Gemm(GemmKernel):
                 self.release(empty + last, thread)
             if cutlass.const_expr(self.is_pingpong):
                 # What the other warpgroup multiplies lies between.
-                between = cutlass.min(index + clusters, tasks - 1)
-                _, _, _, _, _, steps = self.task(between, problem, slices)
-                stage, phase = self.advanced(stage, phase, steps)
-            outgoing = (operands, early, out, place, thread, group)
-            self.finish(
-                *(self.taken(sums), coordinates, outgoing, (m, n), batch),
-                *(problem, slices, slice_index, workspace, thread),
-            )
-            index += stride
+                between = self.advance(position, clusters, problem)
+                stage, phase = self.advanced(stage, phase, self.steps_at(between, tasks, problem, slices))
+            outgoing = (operands, early, out, place, thread, group, task)
+            self.finish(self.taken(sums), coordinates, outgoing, task, bounds, slices, workspace, thread)
+            position = self.advance(position, stride, problem)
         if thread % WARPGROUP < WARP:
             cute.arch.cp_async_bulk_wait_group(0, read=True)
+
+    def bounds(self, problem, task: Task, shape, place):
+        """The sizes of a task's product, and the (m, n) of the elements of a part of its tile."""
+        return problem, cute.local_tile(cute.make_identity_tensor(problem[:2]), shape, place)
 
     def words(self, sums: cute.Tensor) -> cute.Tensor:
         """The registers of sums: two f16 share one, which the compiler takes apart in the main loop if others do."""
@@ -410,38 +457,47 @@ class Sm90Gemm(GemmKernel):
                 cute.arch.mbarrier_arrive(barrier, lane)
 
     @cute.jit
-    def finish(self, sums, coordinates, outgoing, tile, batch, problem, slices, slice_index, workspace, thread):
+    def finish(self, sums, coordinates, outgoing, task, problem, slices, workspace, thread):
         """Conclude a tile; `outgoing` is what `apply` takes in the place of operands."""
         warp_of_tile = (thread // WARP % (4 if self.is_pingpong else 4 * self.warpgroups), 0)
+        tile = (task.m, task.n)
         # The last tiles of a cluster may lie outside of D altogether.
-        if (tile[0] * self.tile[0] < problem[0]) & (tile[1] * self.tile[1] < problem[1]):
+        if self.is_inside(task, problem):
             self.conclude(
-                *(sums, coordinates, problem, tile, batch, outgoing, workspace, slices, slice_index),
+                *(sums, coordinates, problem, tile, task.batch, outgoing, workspace, slices, task.slice),
                 *(thread, warp_of_tile, WARPGROUP * self.warpgroups),
             )
+
+    def is_inside(self, task: Task, problem):
+        """Whether a task has elements of D."""
+        return (task.m * self.tile[0] < problem[0]) & (task.n * self.tile[1] < problem[1])
 
     def apply(self, sums, coordinates, problem, batch, outgoing, workspace, slices, tile, warp):
         """The epilogue of the warpgroup's part of a tile.
 
         Of `outgoing`, the place is that of the warpgroup's rows among all of D, in units of them and of tiles.
         """
-        operands, early, out, place, thread, group = outgoing
-        takers = {}
-        if self.result is not None:
-            tma_d, d, staged_d, box_mma = out
-            boxes = cute.local_tile(d, self.box, (None, None, None))
-            across = self.tile[1] // self.box[1]
-            first = (place[0] * (self.rows // self.box[0]), place[1] * across)
-            takers[self.result.name] = OutgoingBoxes(
-                tma_d, boxes, staged_d, box_mma, first, across, batch, thread % WARPGROUP, group
-            )
+        operands, early, *_ = outgoing
+        takers = {} if self.result is None else {self.result.name: self.boxes(outgoing, batch)}
         self.epilogue.apply(
             *(sums, coordinates, problem, batch, operands),
             **{"workspace": workspace, "slices": slices, "tile": tile, "warp": warp, "early": early, "takers": takers},
         )
 
+    def boxes(self, outgoing, batch) -> OutgoingBoxes:
+        """What takes a warpgroup's part of D."""
+        _, _, (tma_d, d, staged_d, box_mma), place, thread, group, _ = outgoing
+        boxes = cute.local_tile(d, self.box, (None, None, None))
+        across = self.tile[1] // self.box[1]
+        first = (place[0] * (self.rows // self.box[0]), place[1] * across)
+        return OutgoingBoxes(tma_d, boxes, staged_d, box_mma, first, across, batch, thread % WARPGROUP, group)
 
-def copy_tile(tma, source, to, arrived, receivers) -> None:
-    """Have TMA copy a tile, of which `arrived` is told; `receivers` are blocks of the cluster, `None` this one."""
-    multicast = {} if receivers is None else {"mcast_mask": receivers}
-    cute.copy(tma, source, to, tma_bar_ptr=arrived, **multicast)
+
+def copy_tile(tma, source, to, arrived, receivers, descriptor=None) -> None:
+    """Have TMA copy a tile, of which `arrived` is told; `receivers` are blocks of the cluster, `None` this one.
+
+    `descriptor` is another one than that of the copy.
+    """
+    options = {} if receivers is None else {"mcast_mask": receivers}
+    options |= {} if descriptor is None else {"tma_desc_ptr": descriptor}
+    cute.copy(tma, source, to, tma_bar_ptr=arrived, **options)

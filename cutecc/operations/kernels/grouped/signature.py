@@ -37,7 +37,7 @@ from cutecc.operations.epilogue.values import Input, Output
 from cutecc.operations.grouped.description import GroupedDescription
 from cutecc.operations.kernels.grouped.workspace import DESCRIPTOR_BYTES, needs_workspace
 from cutecc.operations.kernels.signature import divisors, full_operand, mode_spec
-from cutecc.operations.operand import WIDEST_ALIGNMENT, Operand, type_bits
+from cutecc.operations.operand import WIDEST_ALIGNMENT, Operand, most_aligned, type_bits
 
 PARAMETERS = (
     *("problem", "sizes", "a", "b", "operands", "scales", "schedule", "workspace", "multiprocessors", "stream"),
@@ -75,17 +75,27 @@ def varying(description: GroupedDescription) -> str:
 
 
 def ends_divisor(description: GroupedDescription) -> int:
-    """What every group of a packed description begins and ends at a multiple of, along the extent that varies.
+    """What every group of a packed description begins at a multiple of, along the extent that varies.
 
-    TMA reads from anywhere. Other copies are as wide as the alignment of an operand that is contiguous along it.
+    Copies of an operand that is contiguous along it are as wide as its alignment, and TMA begins at 16 bytes.
     """
     description = description.compiled()
     gemm = description.gemm
-    if description.packing == "list" or gemm.family == "sm90":
+    if description.packing == "list":
         return 1
     contiguous = {"a": "M" if gemm.a.layout == "column" else "K", "b": "N" if gemm.b.layout == "row" else "K"}
     along = [getattr(gemm, name) for name, extent in contiguous.items() if extent == varying(description)]
-    return max((each.alignment for each in along), default=1)
+    return max((min(each.alignment, most_aligned(each.dtype)) for each in along), default=1)
+
+
+def extent_divisors(description: GroupedDescription) -> dict[str, int]:
+    """What M, N and K have to be multiples of, the sum of what varies."""
+    gemm = description.gemm
+    found = divisors(gemm)
+    if description.packing == "columns":
+        # Groups begin anywhere in a row of D, which is stored accordingly.
+        found["N"] = gemm.b.alignment if gemm.family != "sm90" and gemm.b.layout == "row" else 1
+    return found
 
 
 def is_packed(description: GroupedDescription, extents: str) -> bool:
@@ -97,7 +107,7 @@ def _matrix(description: GroupedDescription, operand: Operand, rows: str, column
     """The matrices of all groups: of each, rows by columns, of which one is contiguous."""
     if description.packing == "list":
         return "(i64[?G], i64[?G])"
-    promised = divisors(description.gemm)
+    promised = extent_divisors(description)
     modes = [mode_spec(name, promised[name]) for name in (rows, columns)]
     stride = mode_spec("", operand.alignment, bits=64)
     strides = [stride, "1"] if rows_contiguous else ["1", stride]
@@ -116,7 +126,7 @@ def _operand(description: GroupedDescription, operand: Input | Output) -> str:
     if description.packing == "list":
         return "i64[?G]"
     extent = "N" if operand.kind == "row" else "M"
-    size = mode_spec(extent, divisors(description.gemm)[extent])
+    size = mode_spec(extent, extent_divisors(description)[extent])
     align = min(operand.alignment * type_bits(operand.dtype) // 8, WIDEST_ALIGNMENT)
     if is_packed(description, extent):
         return f"{operand.dtype}[{size}]:(1) align={align}"

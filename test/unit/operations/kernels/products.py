@@ -125,9 +125,12 @@ class _Emulator(Emulator):
     """Knows the matrices behind arrays of addresses."""
 
     matrices: tuple[Matrix, ...] = ()
+    vectors: tuple[Array, ...] = ()
 
     def _arrays(self, bound: Any) -> Iterator[Allocation]:
         yield from super()._arrays(bound)
+        for vector in self.vectors:
+            yield tensor_allocation(vector, vector.dtype)
         for matrix in self.matrices:
             for layout in matrix.layouts():
                 yield tensor_allocation(layout, matrix.dtype)

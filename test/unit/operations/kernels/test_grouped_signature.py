@@ -36,7 +36,7 @@ def test_what_varies_is_packed_and_the_other_matrices_have_the_group_last():
     assert found["list"]["a"] == "(i64[?G], i64[?G])"
     operands = {packing: each["operands"] for packing, each in found.items()}
     assert "f16[?N{div=4}, ?G]:(1, ?{i64 div=8}) align=16, f32[?M]:(1) align=4, f32, f32[?G]" in operands["rows"]
-    assert "f16[?N{div=4}]:(1) align=16, f32[?M, ?G]:(1, ?{i64}) align=4, f32, f32[?G]" in operands["columns"]
+    assert "f16[?N{div=2}]:(1) align=16, f32[?M, ?G]:(1, ?{i64}) align=4, f32, f32[?G]" in operands["columns"]
     assert operands["list"].startswith("((i64[?G], i64[?G]), i64[?G], i64[?G], f32, f32[?G]:(?{i64}), (i64[?G]")
     assert (found["list"]["sizes"], found["rows"]["sizes"]) == ("i32[?G, 3]", "i32[?G]")
 
@@ -49,7 +49,7 @@ def test_a_column_major_d_of_rows_is_compiled_as_columns():
 def test_groups_begin_at_multiples_of_what_is_copied_at_once():
     found = {packing: ends_divisor(GroupedDescription(GEMM, packing)) for packing in PACKINGS}
     assert found == {"list": 1, "rows": 1, "columns": 2, "depth": 4}
-    assert ends_divisor(GroupedDescription(HOPPER, "depth")) == 1
+    assert [ends_divisor(GroupedDescription(HOPPER, packing)) for packing in ("rows", "columns", "depth")] == [1, 8, 8]
 
 
 def test_descriptors_are_of_what_ends_within_a_box():

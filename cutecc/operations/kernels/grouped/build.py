@@ -1,0 +1,18 @@
+"""From the description of grouped products, as it is compiled, to the kernel object. Needs the DSL."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cutecc.operations.grouped.description import GroupedDescription
+
+
+def kernel(description: GroupedDescription) -> Any:
+    """The kernel of a description: an object with a `@cute.jit` `__call__`."""
+    match description.gemm.family:
+        case "sm90":
+            from cutecc.operations.kernels.grouped.sm90_kernel import GroupedSm90
+
+            return GroupedSm90(description)
+        case _:
+            raise NotImplementedError

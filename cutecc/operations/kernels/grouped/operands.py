@@ -1,0 +1,66 @@
+# pyright: basic, reportArgumentType=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportGeneralTypeIssues=false, reportIndexIssue=false, reportOperatorIssue=false, reportPrivateImportUsage=false
+"""The matrices and vectors of one group, however they were passed: packed, one behind the other, or as addresses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cutlass import cute
+
+from cutecc.operations.epilogue.values import Input, Output
+from cutecc.operations.grouped.description import GroupedDescription
+from cutecc.operations.kernels import problem as matrices
+from cutecc.operations.kernels.fused_epilogue import FusedEpilogue
+from cutecc.operations.kernels.grouped.signature import is_packed
+from cutecc.operations.kernels.numeric import numeric
+from cutecc.operations.kernels.signature import full_operand
+from cutecc.operations.operand import WIDEST_ALIGNMENT, Operand, type_bits
+
+
+def matrix(
+    description: GroupedDescription,
+    argument,
+    operand: Operand,
+    extents: str,
+    rows,
+    columns,
+    group,
+    rows_contiguous: bool,
+) -> cute.Tensor:
+    """The matrix of a group in global memory, of `extents` such as `MK`; where it is packed, those of all groups."""
+    if description.packing == "list":
+        addresses, leading = argument
+        argument = (addresses, leading[group])
+    elif is_packed(description, extents):
+        return argument
+    return matrices.matrix(argument, operand, rows, columns, group, rows_contiguous=rows_contiguous)
+
+
+class GroupedEpilogue(FusedEpilogue):
+    """The epilogue of the products of groups; the batch of an operand is its group."""
+
+    def __init__(self, description: GroupedDescription):
+        super().__init__(description.gemm)
+        self.grouped = description
+
+    def of_batch(self, operand: Input | Output, argument, problem, batch) -> Any:
+        m, n = problem[0], problem[1]
+        if full := full_operand(self.description, operand):
+            return matrix(self.grouped, argument, full, "MN", m, n, batch, full.layout == "row")
+        if operand.kind == "scalar" and isinstance(operand, Input):
+            return argument[batch] if operand.in_memory else argument
+        if self.grouped.packing == "list":
+            aligned = min(operand.alignment * type_bits(operand.dtype) // 8, WIDEST_ALIGNMENT)
+            dtype, space = numeric(operand.dtype), cute.AddressSpace.gmem
+            first = cute.make_ptr(dtype, argument[batch], space, assumed_align=aligned)
+        elif is_packed(self.grouped, "N" if operand.kind == "row" else "M"):
+            first = argument.iterator
+        else:
+            first = argument[None, batch].iterator
+        stride = (0, 1) if operand.kind == "row" else (1, 0)
+        return cute.make_tensor(first, cute.make_layout((m, n), stride=stride))
+
+    def alignment(self, operand: Input | Output) -> int:
+        # Packed along N, groups begin anywhere in a row.
+        is_anywhere = operand.kind != "column" and is_packed(self.grouped, "N")
+        return 1 if is_anywhere else super().alignment(operand)

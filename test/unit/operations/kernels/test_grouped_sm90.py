@@ -1,0 +1,121 @@
+"""Hopper's grouped products on the CPU emulator: packings, layouts, schedules, clusters and types, at ragged sizes.
+
+Each kernel runs on few multiprocessors, so that blocks take several tiles of several groups, with groups of nothing at
+both ends and between. Everything that can be checked is.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from grouped_products import Size, error, multiply
+from test_sm90_products import ONE, TOLERANCES, TWO, hopper
+
+from cutecc.operations.description import GemmDescription
+from cutecc.operations.epilogue.declarations import Column, Full, Row, Scalar
+from cutecc.operations.epilogue.functions import relu
+from cutecc.operations.epilogue.graph import Epilogue
+from cutecc.operations.grouped.description import GroupedDescription
+from cutecc.operations.kernels.grouped.signature import ends_divisor
+from cutecc.operations.operand import Operand
+
+
+def everything(accum, C, bias, scale, alpha, shift):
+    D = relu(alpha * accum + C + bias) * scale - shift
+    raw = accum + bias
+    return D, raw
+
+
+def with_everything(description: GemmDescription, c: str) -> GemmDescription:
+    """The product with every kind of operand."""
+    from dataclasses import replace
+
+    d, source = description.d, Operand.parse(c)
+    graph = Epilogue.trace(
+        everything,
+        accumulator=description.instruction.accumulator,
+        C=Full(source.dtype, source.layout, alignment=source.alignment),
+        bias=Row("f16"),
+        scale=Column("f32", alignment=1),
+        alpha=Scalar("f32"),
+        shift=Scalar("f32", in_memory=True),
+        D=Full(d.dtype, d.layout, alignment=d.alignment),
+        raw=Full("f32", alignment=1),
+    )
+    return replace(description, c=source, epilogue=graph)
+
+
+def plain(*parts: str, **options: Any) -> GemmDescription:
+    return hopper(*parts, **{"epilogue": "identity", **options})
+
+
+CASES: dict[str, GroupedDescription] = {
+    "rows": GroupedDescription(
+        plain("bf16:row", "bf16:column", "bf16:row", f"cooperative:128x64:stages=3:{TWO}"), "rows"
+    ),
+    "rows-pingpong": GroupedDescription(
+        plain("f16:row", "f16:row", "f16:row", f"pingpong:64x64:stages=3:{TWO}:cluster=1x2"), "rows", "host"
+    ),
+    "rows-everything": GroupedDescription(
+        with_everything(plain("f16:row", "f16:row", "f16:row", f"cooperative:64x32:stages=2:{ONE}"), "f16:column:1"),
+        "rows",
+    ),
+    "rows-transposed": GroupedDescription(
+        plain("f16:column", "f16:row", "f16:row", f"pingpong:64x32:stages=2:{TWO}:cluster=2x1").transposed(), "rows"
+    ),
+    "rows-fp8": GroupedDescription(
+        plain("f8E4M3FN:row", "f8E4M3FN:column", "bf16:row", f"cooperative:64x64:stages=2:{ONE}"), "rows"
+    ),
+    "columns-everything": GroupedDescription(
+        with_everything(plain("f16:row", "f16:column", "f16:row", f"cooperative:64x64:stages=2:{ONE}"), "f32:row"),
+        "columns",
+    ),
+    "depth": GroupedDescription(
+        plain("bf16:column", "bf16:row", "f32:row", f"cooperative:128x64:stages=3:{TWO}:cluster=2x1"), "depth"
+    ),
+    "depth-pingpong": GroupedDescription(
+        with_everything(plain("f16:column", "f16:row", "f16:row", f"pingpong:64x32:stages=3:{TWO}"), "f16:row"),
+        "depth",
+    ),
+    "list-pingpong": GroupedDescription(
+        plain("f16:row", "f16:column", "f16:row", f"pingpong:64x64:stages=3:{TWO}:cluster=1x2")
+    ),
+    "list-everything": GroupedDescription(
+        with_everything(plain("bf16:column", "bf16:row", "f16:row", f"cooperative:64x32:stages=2:{ONE}"), "f16:row"),
+        "list",
+        "host",
+    ),
+    "list-tf32": GroupedDescription(plain("f32:row", "f32:column", "f32:row:1", f"cooperative:64x32:stages=2:{ONE}")),
+    "list-i8": GroupedDescription(plain("i8:row", "i8:column", "i32:row", f"cooperative:64x32:stages=2:{ONE}")),
+}
+VARYING = [0, 37, 0, 129, 64, 1, 0, 0]
+
+
+def sizes(description: GroupedDescription, varying: list[int]) -> list[Size]:
+    """Groups whose extent that varies is this, or of a list M; as the user sees them."""
+    seen, step = description, ends_divisor(description)
+    varying = [-(-each // step) * step for each in varying]
+    match seen.packing:
+        case "rows":
+            return [(each, 72, 136) for each in varying]
+        case "columns":
+            return [(72, each, 136) for each in varying]
+        case "depth":
+            return [(72, 40, each) for each in varying]
+        case _:
+            depths = [40, 136, 72, 0, 200, 8, 16, 24]
+            return [(each, 8 * (1 + i % 5), depths[i % len(depths)] * 2) for i, each in enumerate(varying)]
+
+
+def tolerance(description: GroupedDescription) -> float:
+    is_rounded = description.gemm.instruction.a in ("tf32", "f8E4M3FN")
+    return max(TOLERANCES[description.gemm.d.dtype], 2e-2 if is_rounded else 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CASES)
+def test_groups(name: str):
+    description = CASES[name]
+    found = multiply(description, sizes(description, VARYING))
+    assert error(found) <= tolerance(description)
