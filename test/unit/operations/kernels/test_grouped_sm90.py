@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from grouped_products import Size, error, multiply
 from test_sm90_products import ONE, TOLERANCES, TWO, hopper
@@ -119,3 +120,21 @@ def test_groups(name: str):
     description = CASES[name]
     found = multiply(description, sizes(description, VARYING))
     assert error(found) <= tolerance(description)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["rows-everything", "list-everything", "depth", "rows-pingpong"])
+@pytest.mark.parametrize("varying", [[70], [0], [0, 0, 0], [0, 0, 5], [3, 0, 0]], ids=str)
+def test_few_groups(name: str, varying: list[int]):
+    description = CASES[name]
+    assert error(multiply(description, sizes(description, varying))) <= tolerance(description)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["rows-fp8", "rows-pingpong", "list-everything"])
+def test_many_groups(name: str):
+    description = CASES[name]
+    generator = np.random.default_rng(0)
+    rows = generator.integers(1, 4, 300) * (generator.random(300) < 0.15)
+    found = [(int(m), 16, 16) for m in rows]
+    assert error(multiply(description, found, multiprocessors=4)) <= tolerance(description)
