@@ -11,10 +11,9 @@ from cutecc.errors import ArgumentError
 from cutecc.operations.device_memory import Block, DevicePool, asked, pool_of
 from cutecc.operations.epilogue.values import is_float
 from cutecc.operations.given import Given, given_workspace
-from cutecc.operations.kernels.workspace import ALIGNMENT
 from cutecc.operations.launches import Launches, Planned
 from cutecc.operations.variant import Arrays, Bound, Variant
-from cutecc.operations.views import MatrixArray, View
+from cutecc.operations.views import Table, View
 from cutecc.runtime.cuda_bindings import load_bindings
 from cutecc.runtime.library import Loaded
 from cutecc.runtime.streams import current_stream, read_stream
@@ -71,6 +70,7 @@ class Calls:
         """Streams that were launched on, by GPU."""
         self._waiting = forks.lock()
         self._takes_tables = variant.takes_tables
+        self._workspace_alignment = variant.workspace_alignment
         self._arrays = variant.array_names
         inputs = {each.name: each for each in variant.description.gemm.epilogue.inputs}
         self._numbers = tuple(
@@ -109,7 +109,7 @@ class Calls:
             if not known.fits(values):
                 return False
             values.append(0 if workspace is None else workspace.data_ptr())
-            if values[-1] % ALIGNMENT:
+            if values[-1] % self._workspace_alignment:
                 return False
         except (AttributeError, KeyError, TypeError, RuntimeError):  # a torch tensor without memory raises the last
             return False
@@ -242,11 +242,10 @@ class Calls:
         for first in named - {stream}:
             loaded.device.driver.order(first, stream)
 
-    @staticmethod
-    def _workspace(given: Any, block: Block | None, needed: int, ordinal: int) -> View:
+    def _workspace(self, given: Any, block: Block | None, needed: int, ordinal: int) -> View:
         if block is not None:
             return View(Array("u8", (needed,), (1,), block.address, "cuda", ordinal), "u8", (needed,), (1,))
-        return given_workspace(given, needed, "cuda")
+        return given_workspace(given, needed, "cuda", self._workspace_alignment)
 
     def _take(self, pool: DevicePool, size: int, zeroed: int, stream: int) -> Block:
         block = pool.allocate(size, stream)
@@ -266,7 +265,7 @@ def _ordinal(arrays: Arrays) -> int | None:
     """The CUDA ordinal of the arrays. Raises `ArgumentError` when they live elsewhere, or on several GPUs."""
     found: tuple[str, Array] | None = None
     for name, each in arrays.items():
-        array = each.table if isinstance(each, MatrixArray) else each
+        array = each.table if isinstance(each, Table) else each
         if array.device == "cpu":
             hints = ["numpy arrays are copied by themselves, when all arguments are numpy's"]
             hints.append('device="cpu" runs the operation on the CPU emulator')
@@ -285,18 +284,18 @@ def _ordinal(arrays: Arrays) -> int | None:
 
 def _library(arrays: Arrays) -> str | None:
     """Whose current stream a call goes to."""
-    found = {(each.like if isinstance(each, MatrixArray) else each).library for each in arrays.values()}
+    found = {(each.like if isinstance(each, Table) else each).library for each in arrays.values()}
     return next((each for each in ("torch", "cupy") if each in found), None)
 
 
 def _note_stream(arrays: Mapping[str, Any], stream: int) -> None:
     for each in arrays.values():
-        if isinstance(each, MatrixArray):
+        if isinstance(each, Table):
             each.streams.add(stream)
 
 
-def _address(array: Array | MatrixArray) -> int:
-    return array.table.address if isinstance(array, MatrixArray) else array.address
+def _address(array: Array | Table) -> int:
+    return array.table.address if isinstance(array, Table) else array.address
 
 
 def _numpy_number(given: Any) -> float | None:

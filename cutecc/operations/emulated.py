@@ -12,10 +12,9 @@ from cutecc.emulator.device import Emulation, Emulator
 from cutecc.emulator.options import EmulatorOptions
 from cutecc.errors import ArgumentError
 from cutecc.operations.given import given_workspace
-from cutecc.operations.kernels.workspace import ALIGNMENT
 from cutecc.operations.tile_model import machine
 from cutecc.operations.variant import Bound, Variant
-from cutecc.operations.views import MatrixArray
+from cutecc.operations.views import Table
 
 if TYPE_CHECKING:
     from cutecc.emulator.memory.allocations import Allocation
@@ -34,7 +33,7 @@ def emulate(variant: Variant[Any], bound: Bound, options: EmulatorOptions, works
     if not isinstance(options, EmulatorOptions):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"emulator={options!r}", hints=["give cutecc.EmulatorOptions(check=True, …)"])
     for name, each in bound.arrays.items():
-        array = each.like if isinstance(each, MatrixArray) else each
+        array = each.like if isinstance(each, Table) else each
         if array.device != "cpu":
             raise ArgumentError(
                 f"argument '{name}' lives on {array.place}, and this call runs on the CPU emulator",
@@ -42,12 +41,15 @@ def emulate(variant: Variant[Any], bound: Bound, options: EmulatorOptions, works
             )
     arguments = dict(bound.values)
     if size := bound.workspace_bytes:
+        alignment = variant.workspace_alignment
         arguments["workspace"] = (
-            _workspace(size, bound.zeroed_bytes) if workspace is None else given_workspace(workspace, size, "cpu")
+            _workspace(size, bound.zeroed_bytes, alignment)
+            if workspace is None
+            else given_workspace(workspace, size, "cpu", alignment)
         )
     if variant.takes_multiprocessors:
         arguments["multiprocessors"] = machine(variant.description.target).multiprocessors
-    tables = {name: each for name, each in bound.arrays.items() if isinstance(each, MatrixArray)}
+    tables = {name: each for name, each in bound.arrays.items() if isinstance(each, Table)}
     emulator = _Emulator(variant.kernel, tables)
     return emulator.emulate((), arguments, options, show=partial(print, end="", flush=True))
 
@@ -55,23 +57,21 @@ def emulate(variant: Variant[Any], bound: Bound, options: EmulatorOptions, works
 class _Emulator(Emulator):
     """Knows the matrices behind tables of addresses."""
 
-    def __init__(self, kernel: Kernel, tables: Mapping[str, MatrixArray]) -> None:
+    def __init__(self, kernel: Kernel, tables: Mapping[str, Table]) -> None:
         super().__init__(kernel.compilation, kernel.launcher.binder)
         self._tables = tables
 
     def _arrays(self, bound: binding.Bound) -> Iterable[Allocation]:
-        from dataclasses import replace
-
         from cutecc.emulator.memory.allocations import tensor_allocation
 
         yield from super()._arrays(bound)
         for name, each in self._tables.items():
-            for index, address in enumerate(each.addresses):
-                yield tensor_allocation(replace(each.like, address=address), f"{name}[{index}]")
+            for index, array in enumerate(each.behind()):
+                yield tensor_allocation(array, f"{name}[{index}]")
 
 
-def _workspace(size: int, zeroed: int) -> Any:
-    memory = np.full(size + ALIGNMENT, _POISON, np.uint8)
-    start = -memory.ctypes.data % ALIGNMENT
+def _workspace(size: int, zeroed: int, alignment: int) -> Any:
+    memory = np.full(size + alignment, _POISON, np.uint8)
+    start = -memory.ctypes.data % alignment
     memory[start : start + zeroed] = 0
     return memory[start : start + size]

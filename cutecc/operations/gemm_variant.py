@@ -26,7 +26,7 @@ from cutecc.operations.operand import type_bits
 from cutecc.operations.tile_model import Problem
 from cutecc.operations.variant import Arrays, Bound, Variant
 from cutecc.operations.vector_arguments import vector_view
-from cutecc.operations.views import MatrixArray
+from cutecc.operations.views import MatrixArray, Table
 
 
 class GemmVariant(Variant[GemmDescription]):
@@ -50,12 +50,12 @@ class GemmVariant(Variant[GemmDescription]):
     ) -> Bound:
         """As `Variant.bind`; `slices` is into how many parts K is split, `None` for what suits the sizes."""
         description, epilogue = self.description, self.description.epilogue
-        arrays = {name: read(name, given.get(name)) for name in self.array_names}
+        arrays: Arrays = {name: read(name, given.get(name)) for name in self.array_names}
         outputs = {each.name for each in epilogue.outputs}
         self._check_mode(arrays)
         for name, each in arrays.items():
             if name in outputs:
-                check_written(name, each.like if isinstance(each, MatrixArray) else each)
+                check_written(name, each.like if isinstance(each, Table) else each)
         matrices = self._matrices(arrays)
         full = [name for name in self.array_names if name in matrices and name not in ("A", "B")]
         problem = agree(matrices["A"], matrices["B"], [matrices[name] for name in full])
@@ -141,7 +141,7 @@ class GemmVariant(Variant[GemmDescription]):
 
     def _matrices(self, arrays: Arrays) -> dict[str, Matrix]:
         return {
-            name: matrix(name, arrays[name], operand, grouped_rows=name == "B")
+            name: matrix(name, cast(Array | MatrixArray, arrays[name]), operand, grouped_rows=name == "B")
             for name, operand in self.operands.items()
             if name in arrays
         }

@@ -26,7 +26,7 @@ class Given:
     """What else decides how it is launched: the slices of a GEMM."""
 
 
-def given_workspace(value: Any, needed: int, device: str) -> View:
+def given_workspace(value: Any, needed: int, device: str, alignment: int = ALIGNMENT) -> View:
     """`needed` bytes of the array that a workspace is, for a call that runs on `device`, `cuda` or `cpu`.
 
     Raises `ArgumentError` for what is no array, and for one that lives elsewhere, is read-only, too small, not aligned,
@@ -46,8 +46,8 @@ def given_workspace(value: Any, needed: int, device: str) -> View:
             f"the workspace has {size:,} bytes, and this call needs {needed:,}",
             hints=["op.workspace_bytes(A, B, C, D) says how many"],
         )
-    if array.address % ALIGNMENT:
-        raise ArgumentError(f"the workspace at {array.address:#x} is not aligned to {ALIGNMENT} bytes")
+    if array.address % alignment:
+        raise ArgumentError(f"the workspace at {array.address:#x} is not aligned to {alignment} bytes")
     if array.readonly:
         raise ArgumentError("the workspace is written, and its array is read-only")
     return View(array, "u8", (needed,), (1,))

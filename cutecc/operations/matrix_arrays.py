@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, cast
@@ -12,7 +12,7 @@ import numpy as np
 from cutecc.arguments.arrays import Array
 from cutecc.errors import ArgumentError, LaunchError
 from cutecc.operations.arguments import read
-from cutecc.operations.device_memory import Block, DevicePool, asked
+from cutecc.operations.device_memory import DevicePool, asked
 from cutecc.operations.views import MatrixArray
 from cutecc.runtime.checks import array_text
 from cutecc.runtime.cuda_bindings import cuda_driver
@@ -69,31 +69,37 @@ def table_on_gpu(name: str, arrays: Sequence[Array], device: CudaDevice, pool: D
     """
     addresses = tuple(each.address for each in arrays)
     table = np.array(addresses, np.int64)
-
-    do = partial(asked, cuda, f"making the table of '{name}'")
-    with device.current(), device.driver.relaxed_capture():
-        stream = do("cuStreamCreate", _NON_BLOCKING)
-        try:
-            block = pool.allocate(table.nbytes, int(stream))
-            do("cuMemcpyHtoDAsync", block.address, table.ctypes.data, table.nbytes, stream)
-            do("cuStreamSynchronize", stream)
-        finally:
-            do("cuStreamDestroy", stream)
-    streams: set[int] = set()
-    array = Array("int64", table.shape, (1,), block.address, "cuda", device.ordinal)
-    return MatrixArray(array, arrays[0], addresses, _Table(block, device, streams, device.driver.order), streams)
+    memory = TableMemory(f"'{name}'", table, device, pool, cuda)
+    array = Array("int64", table.shape, (1,), memory.address, "cuda", device.ordinal)
+    return MatrixArray(array, arrays[0], addresses, memory, memory.streams)
 
 
-class _Table:
-    """The memory of a table, which goes back behind the launches that read it."""
+class TableMemory:
+    """Memory of a GPU with a table in it, which goes back behind the launches on `streams`."""
 
-    def __init__(self, block: Block, device: CudaDevice, streams: set[int], order: Callable[[int, int], None]) -> None:
-        self._block, self._device, self._streams, self._order = block, device, streams, order
+    def __init__(self, what: str, data: Any, device: CudaDevice, pool: DevicePool, cuda: Any) -> None:
+        """Copies `data`, numpy's without gaps, and waits for that alone, also while a CUDA graph is being captured."""
+        self.streams: set[int] = set()
+        """Where launches have used it."""
+        self._device = device
+        do = partial(asked, cuda, f"making the table of {what}")
+        with device.current(), device.driver.relaxed_capture():
+            stream = do("cuStreamCreate", _NON_BLOCKING)
+            try:
+                self._block = pool.allocate(data.nbytes, int(stream))
+                do("cuMemcpyHtoDAsync", self._block.address, data.ctypes.data, data.nbytes, stream)
+                do("cuStreamSynchronize", stream)
+            finally:
+                do("cuStreamDestroy", stream)
+
+    @property
+    def address(self) -> int:
+        return self._block.address
 
     def __del__(self) -> None:
         # At the end of the process the driver may be gone.
         with suppress(Exception), self._device.current():
-            for stream in self._streams:
+            for stream in self.streams:
                 with suppress(LaunchError):  # one that is gone has nothing left to do
-                    self._order(stream, 0)
+                    self._device.driver.order(stream, 0)
             self._block.free(0)

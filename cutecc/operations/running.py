@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Generic
+from typing import TYPE_CHECKING, Any, Generic, cast
 
 from cutecc.arguments.arrays import Array
 from cutecc.errors import ArgumentError, Error, NoGpuError
@@ -16,6 +16,7 @@ from cutecc.operations.epilogue.graph import Epilogue
 from cutecc.operations.given import Given
 from cutecc.operations.status import YES, Status
 from cutecc.operations.variant import Bound, Variant
+from cutecc.operations.views import Table
 from cutecc.runtime.checks import check_device
 from cutecc.support import forks
 from cutecc.support.spelling import did_you_mean
@@ -136,7 +137,7 @@ class Running(ABC, Generic[AnyDescription]):
         self._check_names(operands)
         if variant.takes_tables:
             self._prepare(variant, given, device, keep=False)
-        elif device == "cuda" and self._are_numpy(variant, arguments):
+        if device == "cuda" and self._are_numpy(variant, arguments):
             from cutecc.operations.numpy_arrays import as_copied
 
             return variant, variant.bind(arguments, given.settings, copies=as_copied)
@@ -217,9 +218,11 @@ class Running(ABC, Generic[AnyDescription]):
 
     @staticmethod
     def _are_numpy(variant: Variant[Any], arguments: Mapping[str, Any]) -> bool:
-        """Whether all arrays are numpy's. Raises `ArgumentError` when only some are."""
-        arrays = {name: read(name, arguments.get(name)) for name in variant.array_names}
-        numpy = [name for name, each in arrays.items() if isinstance(each, Array) and each.library == "numpy"]
+        """Whether all arrays are numpy's, and none a table. Raises `ArgumentError` when only some are."""
+        if any(isinstance(arguments.get(name), Table) for name in variant.array_names):
+            return False
+        arrays = {name: cast(Array, read(name, arguments.get(name))) for name in variant.array_names}
+        numpy = [name for name, each in arrays.items() if each.library == "numpy"]
         if numpy and len(numpy) < len(arrays):
             other = next(name for name in arrays if name not in numpy)
             raise ArgumentError(

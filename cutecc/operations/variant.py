@@ -16,12 +16,13 @@ from cutecc.errors import Error
 from cutecc.operations.any_description import AnyDescription
 from cutecc.operations.hazards import Hazard
 from cutecc.operations.kernels import build
-from cutecc.operations.views import MatrixArray
+from cutecc.operations.kernels.workspace import ALIGNMENT
+from cutecc.operations.views import Table
 
 if TYPE_CHECKING:
     from cutecc.kernel import Kernel
 
-Arrays = dict[str, "Array | MatrixArray"]
+Arrays = dict[str, Array | Table]
 """Arguments in memory, by name."""
 
 
@@ -49,6 +50,10 @@ class Variant(ABC, Generic[AnyDescription]):
 
     array_names: tuple[str, ...]
     """The arguments in memory."""
+    workspace_alignment: int = ALIGNMENT
+    """Bytes that the address of a workspace is a multiple of."""
+    takes_tables: bool = False
+    """Whether arguments may be tables, such as addresses of matrices."""
 
     def __init__(self, description: AnyDescription) -> None:
         self.description = description
@@ -56,8 +61,6 @@ class Variant(ABC, Generic[AnyDescription]):
         self.compiled = cast(AnyDescription, description.compiled())
         """What the kernel computes, maybe the transposed product."""
         self.number_names: tuple[str, ...] = tuple(each.name for each in description.gemm.epilogue.numbers)
-        self.takes_tables = False
-        """Whether matrices are given by tables of their addresses."""
 
     @abstractmethod
     def bind(

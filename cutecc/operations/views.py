@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, field
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from cutecc.arguments.arrays import Array
@@ -79,8 +81,44 @@ class View:
         return self._stride
 
 
+class Table(ABC):
+    """Numbers that a launch reads, in the memory of the device that it runs on."""
+
+    table: Array
+    like: Array
+    """An array of the library whose call made it."""
+    owner: object
+    """Keeps the table alive."""
+    streams: set[int]
+    """Where launches have used it."""
+
+    @abstractmethod
+    def behind(self) -> Iterable[Array]:
+        """The arrays whose addresses it holds."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.table.shape
+
+    @property
+    def dtype(self) -> str:
+        return self.table.dtype
+
+    def data_ptr(self) -> int:
+        """The address of the table."""
+        return self.table.address
+
+    def stride(self) -> tuple[int, ...]:
+        """In elements."""
+        return self.table.stride
+
+    def get_device(self) -> int:
+        """The CUDA ordinal; -1 on the CPU."""
+        return -1 if self.table.ordinal is None else self.table.ordinal
+
+
 @dataclass(frozen=True, eq=False)
-class MatrixArray:
+class MatrixArray(Table):
     """Matrices of one shape anywhere in memory, by a table of their addresses in the memory of the same device.
 
     `Gemm.matrices` makes one. It does not keep the matrices alive, and a CUDA graph does not keep it alive.
@@ -92,9 +130,10 @@ class MatrixArray:
     """The first matrix."""
     addresses: tuple[int, ...]
     owner: object = field(default=None, repr=False)
-    """Keeps the table alive."""
     streams: set[int] = field(default_factory=set[int], repr=False)
-    """Where launches have used it."""
+
+    def behind(self) -> Iterable[Array]:
+        return (replace(self.like, address=address) for address in self.addresses)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -115,14 +154,6 @@ class MatrixArray:
     def dtype(self) -> str:
         return self.like.dtype
 
-    def data_ptr(self) -> int:
-        """The address of the table."""
-        return self.table.address
-
     def stride(self) -> tuple[int, ...]:
         """Of one matrix, in elements; a batch has none."""
         return self.like.stride
-
-    def get_device(self) -> int:
-        """The CUDA ordinal; -1 on the CPU."""
-        return -1 if self.table.ordinal is None else self.table.ordinal
