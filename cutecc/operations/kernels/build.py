@@ -2,7 +2,7 @@
 
 `Job(file=build.FILE, entry=build.entry(description), args=build.specs(description))` compiles it elsewhere. Kernels of
 a GEMM are the files here. Those of other kinds are in a package of their own, such as `kernels/convolution`: its module
-`signature` has `specs(description)`, which needs no DSL, and its module `kernels` has `kernel(description)`; both get
+`signature` has `specs(description)`, which needs no DSL, and its module `build` has `kernel(description)`; both get
 what is compiled.
 """
 
@@ -24,7 +24,7 @@ def build(description: str | bytes) -> Any:
     """The kernel that a description asks for, given as JSON: an object with a `@cute.jit` `__call__`. Needs the DSL."""
     parsed = from_json(description).compiled()
     if not isinstance(parsed, GemmDescription):
-        return _module(parsed, "kernels").kernel(parsed)
+        return _module(parsed, "build").kernel(parsed)
     match parsed.family:
         case "simt":
             from cutecc.operations.kernels.simt_kernel import SimtGemm
