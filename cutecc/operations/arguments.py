@@ -222,7 +222,7 @@ def argument_view(each: Matrix, *, turned: bool) -> Any:
     if turned:
         sizes, steps = sizes[::-1], steps[::-1]
     if each.several is not None:
-        return View(each.several.table, "i64", (each.batches,), (1,)), _leading(each)
+        return View(each.several.table, "i64", (each.batches,), (1,)), leading_dimension(each)
     if each.grouped:
         lines, groups = sizes[0], sizes[1] // INTERLEAVED
         whole = batch or INTERLEAVED * lines * max(1, groups)
@@ -308,7 +308,7 @@ def _number(operand: Input, value: Any) -> float:
     return number
 
 
-def _leading(each: Matrix) -> int:
+def leading_dimension(each: Matrix) -> int:
     """Of a matrix in an array of them: the distance of its rows, or of its columns where these are contiguous."""
     row, column, _ = each.steps
     step, count = (row, each.rows) if each.layout == "row" else (column, each.columns)

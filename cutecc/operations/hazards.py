@@ -68,6 +68,32 @@ def check_tables(outputs: Mapping[str, MatrixArray], inputs: Mapping[str, Matrix
                 )
 
 
+def check_lists(
+    outputs: Mapping[str, Sequence[Array]], inputs: Mapping[str, Sequence[Array]], same: frozenset[str]
+) -> None:
+    """As `check_tables`, for matrices that need not be alike."""
+    written: dict[int, tuple[str, int]] = {}
+    for name, arrays in outputs.items():
+        for index, each in enumerate(arrays):
+            first = (name, index) if 0 in each.shape else written.setdefault(each.address, (name, index))
+            if first != (name, index):
+                raise ArgumentError(
+                    f"{name}[{index}] is {first[0]}[{first[1]}], and both are written, at {each.address:#x}",
+                    hints=["each result needs memory of its own"],
+                )
+    for name, arrays in inputs.items():
+        for place, each in enumerate(arrays):
+            if 0 in each.shape or each.address not in written:
+                continue
+            output, index = written[each.address]
+            if name not in same or index != place or each.layout != outputs[output][index].layout:
+                raise ArgumentError(
+                    f"{output}[{index}] is written and shares memory with {name}[{place}]: "
+                    f"both begin at {each.address:#x}",
+                    hints=[f"write {output} to memory of its own"],
+                )
+
+
 def _are_apart(outputs: Sequence[MatrixArray], inputs: Sequence[MatrixArray]) -> bool:
     """Whether no two matrices of which one is written begin at the same address."""
     return all(

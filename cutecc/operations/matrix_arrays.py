@@ -38,15 +38,20 @@ def read_matrices(name: str, matrices: Sequence[Any]) -> list[Array]:
     return arrays
 
 
-def check_not_captured(name: str, first: Array, stream: Any) -> None:
-    """Raise `ArgumentError` while a CUDA graph is captured on the stream of a call: it would not keep the table.
+def is_captured(first: Array, stream: Any) -> bool:
+    """Whether a CUDA graph is captured on the stream of a call: it would not keep tables that are made for the call.
 
-    `first` is one of the matrices, `stream` what the call names.
+    `first` is one of the arrays, `stream` what the call names.
     """
     if first.device != "cuda":
-        return
+        return False
     handle = current_stream(first.library, first.ordinal or 0)() if stream is None else read_stream(stream)
-    if cuda_driver().is_capturing(handle):
+    return cuda_driver().is_capturing(handle)
+
+
+def check_not_captured(name: str, first: Array, stream: Any) -> None:
+    """Raise `ArgumentError` where `is_captured`, for the list that an argument is."""
+    if is_captured(first, stream):
         raise ArgumentError(
             f"argument '{name}' is a list, and a CUDA graph does not keep the table of its addresses",
             hints=[f'make it before, and keep it as long as the graph: op.matrices("{name}", matrices)'],

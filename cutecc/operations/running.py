@@ -84,7 +84,7 @@ class Running(ABC, Generic[AnyDescription]):
     def _run(
         self,
         given: Given,
-        operands: Mapping[str, Any],
+        operands: Collection[str],
         device: str = "cuda",
         sync: bool = False,
         emulator: EmulatorOptions | None = None,
@@ -102,7 +102,7 @@ class Running(ABC, Generic[AnyDescription]):
         calls = self._calls.get(index)
         if arguments["D"] is None:
             self._check_result(arguments["C"])
-        if operands and not operands.keys() <= self._names:
+        if operands and not self._names.issuperset(operands):
             self._check_names(operands)
         if calls is None or device != "cuda" or emulator is not None or not calls.repeat(given):
             self._run_anew(index, given, device, emulator)

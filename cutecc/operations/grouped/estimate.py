@@ -1,0 +1,54 @@
+"""How long grouped products take, estimated as a batch with as many tiles; ranks tiles, and promises no time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from functools import lru_cache
+from math import ceil, floor
+
+from cutecc.operations import tile_model
+from cutecc.operations.grouped.description import GroupedDescription
+from cutecc.operations.grouped.problem import GroupedProblem
+from cutecc.operations.kernels.grouped.schedule import turn_tile
+from cutecc.operations.problem_sizes import Problem
+
+_MOST_SIZES = 64
+"""Different sizes that are looked at: of more, as many that are spread over all."""
+
+
+def cycles(description: GroupedDescription, problem: GroupedProblem) -> float:
+    """Estimated cycles of valid grouped products."""
+    compiled = description.compiled()
+    if description.gemm.is_compiled_transposed:
+        problem = problem.transposed()
+    tile_m, tile_n = turn_tile(compiled)
+    along_m = along_n = depth = groups = 0.0
+    for (m, n, k), count in _distinct(problem):
+        along_m += ceil(m / tile_m) * count
+        along_n += ceil(n / tile_n) * count
+        depth += k * count
+        groups += count
+    if not groups:
+        return 0.0
+    gemm = replace(compiled.gemm, mode="batched")
+    average_m, average_n, k = along_m / groups, along_n / groups, max(1, round(depth / groups))
+
+    def batch(tiles: int) -> float:
+        sizes = Problem(tile_m * tiles, tile_n * max(1, round(average_n)), k, max(1, round(groups)))
+        return tile_model.cycles(gemm, sizes)
+
+    # Between a batch with fewer rows of tiles, and one with more.
+    low, high, part = floor(average_m), ceil(average_m), average_m % 1
+    return batch(low) * (1 - part) + batch(high) * part if part else batch(low)
+
+
+@lru_cache(maxsize=64)
+def _distinct(problem: GroupedProblem) -> list[tuple[tuple[int, int, int], float]]:
+    """The sizes of groups that have any elements of D, and how many are of each."""
+    counted = sorted(Counter(each for each in problem.sizes if each[0] and each[1]).items())
+    if len(counted) <= _MOST_SIZES:
+        return [(sizes, float(count)) for sizes, count in counted]
+    every = sorted(each for each in problem.sizes if each[0] and each[1])
+    picked = [every[(2 * index + 1) * len(every) // (2 * _MOST_SIZES)] for index in range(_MOST_SIZES)]
+    return [(sizes, len(every) / _MOST_SIZES) for sizes in picked]

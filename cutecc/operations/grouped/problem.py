@@ -1,0 +1,73 @@
+"""The sizes of grouped products: what a kernel is chosen for, and what the host may know of a call."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from cutecc.errors import UsageError
+from cutecc.operations.grouped.description import Packing
+from cutecc.operations.words import shown
+
+VARYING: dict[Packing, int] = {"rows": 0, "columns": 1, "depth": 2}
+"""Which of M, N, K the groups of a packed operation differ in."""
+
+
+@dataclass(frozen=True)
+class GroupedProblem:
+    """The products of all groups."""
+
+    sizes: tuple[tuple[int, int, int], ...]
+    """(M, N, K) of each."""
+
+    @classmethod
+    def of(cls, value: Any, packing: Packing) -> GroupedProblem:
+        """From (M, N, K, groups), or [(M, N, K), …] of each group.
+
+        Of the first the extent that varies is that of all groups together, which are taken to be about even; of `list`
+        all are those of each group. Raises `UsageError` for anything else.
+        """
+        if isinstance(value, cls):
+            return value
+        try:
+            listed = [*cast("Iterable[Any]", value)]
+            if listed and isinstance(listed[0], Sequence):
+                sizes = [tuple(map(operator.index, each)) for each in listed]
+            else:
+                m, n, k, groups = map(operator.index, listed)
+                sizes = _even([m, n, k], groups, VARYING.get(packing))
+        except (TypeError, ValueError):
+            sizes = [()]
+        if any(len(each) != 3 or min(each) < 0 for each in sizes):
+            raise UsageError(
+                f"sizes of groups are (M, N, K, groups) or [(M, N, K), …], not {shown(value)}",
+                hints=["of what varies, M, N or K of (M, N, K, groups) is the sum over all groups"],
+            )
+        return cls(tuple(cast("list[tuple[int, int, int]]", sizes)))
+
+    @property
+    def groups(self) -> int:
+        return len(self.sizes)
+
+    def transposed(self) -> GroupedProblem:
+        """M and N exchanged."""
+        return GroupedProblem(tuple((n, m, k) for m, n, k in self.sizes))
+
+
+def _even(total: list[int], groups: int, axis: int | None) -> list[tuple[int, ...]]:
+    """Sizes of so many groups that are even."""
+    if groups < 0:
+        raise ValueError
+    if axis is None:
+        return [tuple(total)] * groups
+    found: list[tuple[int, ...]] = []
+    for group in range(groups):
+        part = total[axis] * (group + 1) // groups - total[axis] * group // groups
+        found.append(tuple(part if each == axis else size for each, size in enumerate(total)))
+    return found
+
+
+USUAL = GroupedProblem(((4096, 4096, 4096),) * 16)
+"""Stands for sizes that are not known: tiles that keep a whole GPU busy."""

@@ -1,0 +1,79 @@
+"""What the host knows of the groups, in the memory of the device that reads it: sizes, ends, tiles, addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from cutecc.arguments.arrays import Array
+from cutecc.operations.views import Table
+
+_ALIGNMENT = 16
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers(Table):
+    """Numbers, one or more a group."""
+
+    table: Array
+    like: Array
+    owner: object = field(default=None, repr=False)
+    streams: set[int] = field(default_factory=set[int], repr=False)
+    arrays: Sequence[Array] = field(default=(), repr=False)
+    """Those of which it holds the addresses."""
+    data: Any = field(default=None, repr=False)
+    """The numbers as the host has them, an array of numpy's."""
+
+    def behind(self) -> Iterable[Array]:
+        return self.arrays
+
+
+def in_memory(
+    tables: Mapping[str, Any], like: Array, behind: Mapping[str, Sequence[Array]], ordinal: int | None
+) -> dict[str, Numbers]:
+    """Tables of numpy's, copied to a GPU at once, or for `ordinal` `None` as they are, for the emulator.
+
+    `behind` are the arrays that some hold the addresses of, `like` is an array of the call. Waits for the copy alone.
+    Raises `LaunchError`.
+    """
+    if ordinal is None:
+        return {
+            name: Numbers(
+                _array(each, each.ctypes.data, None, like), like, each, arrays=behind.get(name, ()), data=each
+            )
+            for name, each in tables.items()
+        }
+    from cutecc.operations.device_memory import pool_of
+    from cutecc.operations.matrix_arrays import TableMemory
+    from cutecc.runtime.cuda_bindings import cuda_driver, load_bindings
+    from cutecc.runtime.device import CudaDevice
+
+    offsets: dict[str, int] = {}
+    size = 0
+    for name, each in tables.items():
+        offsets[name], size = size, size + -(-max(each.nbytes, 1) // _ALIGNMENT) * _ALIGNMENT
+    data = np.zeros(size, np.uint8)
+    for name, each in tables.items():
+        data[offsets[name] : offsets[name] + each.nbytes] = each.reshape(-1).view(np.uint8)
+    device = CudaDevice(cuda_driver(), ordinal)
+    memory = TableMemory("groups", data, device, pool_of(ordinal), load_bindings())
+    return {
+        name: Numbers(
+            _array(each, memory.address + offsets[name], ordinal, like),
+            like,
+            memory,
+            memory.streams,
+            behind.get(name, ()),
+            each,
+        )
+        for name, each in tables.items()
+    }
+
+
+def _array(data: Any, address: int, ordinal: int | None, like: Array) -> Array:
+    steps = tuple(step // data.itemsize for step in data.strides)
+    device = "cpu" if ordinal is None else "cuda"
+    return Array(str(data.dtype), data.shape, steps, address, device, ordinal, like.library)

@@ -1,0 +1,74 @@
+"""Whether there is a kernel for grouped products; if not, why, and which are nearest to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+
+from cutecc.operations import validity
+from cutecc.operations.description import GemmDescription
+from cutecc.operations.grouped.description import GroupedDescription
+from cutecc.operations.grouped.rules import RULES, Rule
+from cutecc.operations.kernels.family import Refusal, TilePart
+from cutecc.operations.nearest import nearest
+from cutecc.operations.validity import Verdict
+
+
+def refusal(description: GroupedDescription) -> Refusal | None:
+    """Why there is no kernel for grouped products, `None` if there is one. Looks for no others."""
+    if _has_no_transposed(description):
+        return Refusal("matrices of groups are not interleaved, and C is", ("c.layout",))
+    compiled = description.compiled()
+    if compiled.scales == "blocks" and compiled.packing != "rows":
+        return Refusal(f"scales are of groups packed as rows with rows of D contiguous, not as {compiled.packing}", ())
+    for rule in RULES:
+        if (found := rule(compiled)) is not None:
+            return found
+    for rule in (*validity.RULES, *validity.FAMILY_RULES):
+        if (found := rule(compiled.gemm)) is not None:
+            return found
+    return None
+
+
+def check(description: GroupedDescription, free: frozenset[TilePart] = frozenset()) -> Verdict[GroupedDescription]:
+    """Whether there is a kernel for grouped products, with the reason and the nearest that there is if not.
+
+    What is nearest has another product of a group, which `cutecc.operations.validity.check` says more of. The `free`
+    parts of the tile are not asked for.
+    """
+    refused = refusal(description)
+    if refused is None:
+        return Verdict(True, nearest=description)
+    if _has_no_transposed(description) or (description.scales == "blocks" and not refused.parts):
+        return Verdict(False, refused.reason)
+    turned = description.gemm.is_compiled_transposed
+    compiled = description.compiled()
+    rules = (*(partial(_of_product, each, compiled) for each in RULES), *validity.RULES)
+    answer = nearest(compiled.gemm, rules, validity.FAMILY_RULES, free)
+    if answer is None:
+        return Verdict(False, refused.reason)
+    gemm, distance = answer
+    if free:
+        compiled = replace(compiled, gemm=validity.with_free(compiled.gemm, gemm, free))
+        refused = refusal(compiled) or refused
+    found = replace(compiled, gemm=gemm)
+    asked = compiled.transposed() if turned else compiled
+    found = found.transposed() if turned else found
+    reason = f"a column-major D is computed as Dᵀ = Bᵀ Aᵀ, and of that, {refused.reason}" if turned else refused.reason
+    return Verdict(False, reason, found, tuple(_differences(asked, found)), distance)
+
+
+def _of_product(rule: Rule, description: GroupedDescription, gemm: GemmDescription) -> Refusal | None:
+    """What a rule says of groups with another product."""
+    return rule(replace(description, gemm=gemm))
+
+
+def _differences(before: GroupedDescription, after: GroupedDescription) -> Iterator[str]:
+    yield from validity.differences(before.gemm, after.gemm)
+
+
+def _has_no_transposed(description: GroupedDescription) -> bool:
+    """Whether D asks for the transposed product, and C has no name in it."""
+    c = description.gemm.c
+    return description.gemm.is_compiled_transposed and c is not None and c.layout == "interleaved32"

@@ -1,0 +1,215 @@
+"""Grouped products compiled in one form: their arguments bound to the kernel's parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+from cutecc.arguments.arrays import Array
+from cutecc.arguments.dtypes import find_numeric_type
+from cutecc.errors import ArgumentError
+from cutecc.operations.arguments import (
+    Matrix,
+    check_alignment,
+    check_written,
+    matrix,
+    numbers_of,
+    operands_of,
+    promises_extent,
+    read,
+)
+from cutecc.operations.grouped.arguments import (
+    agree,
+    check_rank,
+    packed_vector,
+    packed_view,
+    read_offsets,
+)
+from cutecc.operations.grouped.description import GroupedDescription
+from cutecc.operations.grouped.lists import SIZES, TILES, leading, list_names
+from cutecc.operations.grouped.tables import Numbers
+from cutecc.operations.hazards import check_hazards
+from cutecc.operations.kernels import build
+from cutecc.operations.kernels.grouped.workspace import DESCRIPTOR_BYTES, workspace_bytes
+from cutecc.operations.operand import type_bits
+from cutecc.operations.problem_sizes import Problem
+from cutecc.operations.variant import Arrays, Bound, Variant
+from cutecc.operations.vector_arguments import vector_view
+from cutecc.operations.views import Table, View
+from cutecc.runtime.checks import array_text
+
+SCALES = ("scales_a", "scales_b")
+_BLOCK = 128
+"""Of K and of N, for each of which there is a scale."""
+
+
+class GroupedVariant(Variant[GroupedDescription]):
+    """One form of grouped products."""
+
+    takes_tables = True
+    workspace_alignment = DESCRIPTOR_BYTES
+
+    def __init__(self, description: GroupedDescription) -> None:
+        super().__init__(description)
+        self.operands = operands_of(description.gemm)
+        """A, B and the full operands of the epilogue."""
+        self.is_list = description.packing == "list"
+        self.lists = list_names(description) if self.is_list else ()
+        self.has_tiles = build.specs(self.compiled)["schedule"] != "none"
+        """Whether the host says how many tiles are before each group."""
+        tiles = (TILES,) if self.has_tiles else ()
+        stored = tuple(each.name for each in description.gemm.epilogue.stored)
+        if self.is_list:
+            self.array_names = ("A", "B", *stored, *map(leading, self.operands), SIZES, *tiles)
+        else:
+            scales = SCALES if description.scales != "none" else ()
+            self.array_names = ("A", "B", "offsets", *stored, *tiles, *scales)
+
+    def bind(
+        self, given: Mapping[str, Any], settings: Any, /, *, copies: Callable[[Arrays], Arrays] | None = None
+    ) -> Bound:
+        """As `Variant.bind`; lists and what is known of offsets on the host are tables by then."""
+        return self._bind_lists(given) if self.is_list else self._bind_packed(given, copies)
+
+    def alignment_bytes(self, name: str) -> int:
+        declared = self.description.gemm.epilogue.operand(name)
+        if not self.is_list or (declared is not None and declared.kind == "scalar"):
+            if (operand := self.operands.get(name)) is not None:
+                return operand.alignment_bytes
+            if declared is not None:
+                return declared.alignment * type_bits(declared.dtype) // 8
+        return 4  # of a table; the addresses in it have been checked
+
+    def _bind_lists(self, given: Mapping[str, Any]) -> Bound:
+        epilogue = self.description.gemm.epilogue
+        tables = {name: given[name] for name in self.array_names if isinstance(given.get(name), Numbers)}
+        arrays: Arrays = dict(tables)
+        groups = tables[SIZES].shape[0]
+        values: dict[str, Any] = {}
+        for each in epilogue.stored:
+            if each.kind == "scalar":
+                array = cast(Array, read(each.name, given.get(each.name)))
+                if any(each is output for output in epilogue.outputs):
+                    check_written(each.name, array)
+                arrays[each.name], values[each.name] = array, vector_view(each, array, Problem(0, 0, 0, groups))
+        for name in self.lists:
+            view = _view(tables[name])
+            values[name] = (view, _view(tables[leading(name)])) if name in self.operands else view
+        numbers = numbers_of(epilogue, given)
+        bound, sources = self._values(values | numbers)
+        bound |= {"problem": (0, 0, 0), "sizes": _view(tables[SIZES])}
+        sources["sizes"] = SIZES
+        if self.has_tiles:
+            bound["schedule"] = _view(tables[TILES])
+            sources["schedule"] = TILES
+        sizes = tables[SIZES].data
+        is_empty = not (sizes[:, 0].astype("i8") * sizes[:, 1]).any()
+        return Bound(arrays, bound, sources, numbers, [], is_empty, workspace_bytes(self.compiled, groups))
+
+    def _bind_packed(self, given: Mapping[str, Any], copies: Callable[[Arrays], Arrays] | None) -> Bound:
+        description, epilogue = self.description, self.description.gemm.epilogue
+        packing = description.packing
+        arrays: Arrays = {name: self._read(name, given) for name in self.array_names}
+        outputs = {each.name for each in epilogue.outputs}
+        for name in outputs & arrays.keys():
+            check_written(name, cast(Array, arrays[name]))
+        matrices = self._matrices(arrays)
+        problem = agree(packing, matrices, arrays["offsets"].shape[0])
+        vectors = [each for each in epilogue.stored if each.name not in self.operands]
+        for each in vectors:  # before anything is copied
+            packed_vector(packing, each, cast(Array, arrays[each.name]), problem)
+        self._check_scales(arrays, problem)
+        plain = {name: each for name, each in arrays.items() if isinstance(each, Array)}
+        hazards = check_hazards(
+            {name: each for name, each in plain.items() if name in outputs},
+            {name: each for name, each in plain.items() if name not in outputs},
+            frozenset(self.operands) - {"A", "B"},
+        )
+        if copies is not None:
+            arrays = copies(arrays)
+            matrices = self._matrices(arrays)
+        for name, each in matrices.items():
+            check_alignment(each, self.operands[name], extents=promises_extent(description.gemm, name))
+        turned = description.gemm.is_compiled_transposed
+        values: dict[str, Any] = {
+            each.name: packed_vector(packing, each, cast(Array, arrays[each.name]), problem) for each in vectors
+        }
+        values |= {"A": packed_view(matrices["A"], turned=False), "B": packed_view(matrices["B"], turned=True)}
+        full = [name for name in self.operands if name not in ("A", "B")]
+        values |= {name: packed_view(matrices[name], turned=turned) for name in full}
+        numbers = numbers_of(epilogue, given)
+        bound, sources = self._values(values | numbers)
+        m, n = (problem.n, problem.m) if turned else (problem.m, problem.n)
+        bound |= {"problem": (m, n, problem.k), "sizes": _view(arrays["offsets"])}
+        sources["sizes"] = "offsets"
+        if self.has_tiles:
+            bound["schedule"] = _view(arrays[TILES])
+            sources["schedule"] = TILES
+        if description.scales != "none":
+            bound["scales"] = self._scales(cast("dict[str, Array]", arrays))
+            sources |= {"scales[0]": SCALES[0], "scales[1]": SCALES[1]}
+        is_empty = 0 in (problem.m, problem.n, problem.batches)
+        return Bound(
+            arrays, bound, sources, numbers, hazards, is_empty, workspace_bytes(self.compiled, problem.batches)
+        )
+
+    def _values(self, operands: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+        """The kernel's arguments among matrices, vectors and numbers, and which of the user's each part of them is."""
+        names = [each.name for each in self.description.gemm.epilogue.operands]
+        first, second = ("B", "A") if self.description.gemm.is_compiled_transposed else ("A", "B")
+        values = {
+            "a": operands[first],
+            "b": operands[second],
+            "operands": tuple(operands[name] for name in names),
+        }
+        places = {"a": first, "b": second, **{f"operands[{index}]": name for index, name in enumerate(names)}}
+        sources: dict[str, str] = {}
+        for parameter, name in places.items():
+            if isinstance(operands[name], tuple):
+                sources |= {f"{parameter}[0]": name, f"{parameter}[1]": leading(name)}
+            else:
+                sources[parameter] = name
+        return values, sources
+
+    def _read(self, name: str, given: Mapping[str, Any]) -> Array | Table:
+        value = given.get(name)
+        if isinstance(value, Numbers):
+            return value
+        return read_offsets(value) if name == "offsets" else cast(Array, read(name, value))
+
+    def _matrices(self, arrays: Arrays) -> dict[str, Matrix]:
+        found: dict[str, Matrix] = {}
+        for name, operand in self.operands.items():
+            found[name] = matrix(name, cast(Array, arrays[name]), operand)
+            check_rank(self.description.packing, found[name])
+        return found
+
+    def _check_scales(self, arrays: Arrays, problem: Problem) -> None:
+        """Raise `ArgumentError` for scales of another type or shape than there are blocks."""
+        if self.description.scales == "none":
+            return
+        along_k, along_n = -(-problem.k // _BLOCK), -(-problem.n // _BLOCK)
+        shapes = ((problem.m, along_k), (problem.batches, along_k, along_n))
+        for name, shape in zip(SCALES, shapes, strict=True):
+            array = cast(Array, arrays[name])
+            dtype = find_numeric_type(array.dtype)
+            if dtype is None or dtype.name != "f32" or array.shape != shape:
+                raise ArgumentError(f"argument '{name}': {array_text(array)} is not f32{list(shape)}, one a block")
+
+    @staticmethod
+    def _scales(arrays: Mapping[str, Array]) -> tuple[View, View]:
+        a, b = (arrays[name] for name in SCALES)
+        groups, along_k, along_n = b.shape
+        steps = b.stride
+        return (
+            View(a, "f32", a.shape, a.stride),
+            View(b, "f32", (along_n, along_k, groups), (steps[2], steps[1], steps[0])),
+        )
+
+
+def _view(given: Array | Table) -> View:
+    """All of an array as a kernel takes it."""
+    array = given.table if isinstance(given, Table) else given
+    dtype = find_numeric_type(array.dtype)
+    assert dtype is not None
+    return View(array, dtype.name, array.shape, array.stride)
