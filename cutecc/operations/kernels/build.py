@@ -58,4 +58,5 @@ def specs(description: Description) -> dict[str, str]:
 
 def _module(description: Description, name: str) -> Any:
     package = "convolution" if isinstance(description, ConvolutionDescription) else "grouped"
-    return importlib.import_module(f"{__name__.rpartition('.')[0]}.{package}.{name}")
+    # Not relative to this file, which is also run by its path.
+    return importlib.import_module(f"cutecc.operations.kernels.{package}.{name}")
