@@ -28,9 +28,9 @@ from cutecc.operations.instruction import Arithmetic, MathInstruction, Unit, as_
 from cutecc.operations.operand import Operand, as_operand, type_name
 from cutecc.operations.product import Product
 from cutecc.operations.swizzle import Swizzle, parse_swizzle
-from cutecc.operations.tile import TileDescription, TileRequest
+from cutecc.operations.tile import TileDescription, TileRequest, checked_tile
 from cutecc.operations.tile_model import LARGE
-from cutecc.operations.words import of_kind, shown
+from cutecc.operations.words import of_kind
 
 if TYPE_CHECKING:
     pass
@@ -77,7 +77,7 @@ class Gemm(Product):
         Raises `UsageError` with the reason and the nearest that there is for what no kernel computes, `EpilogueError`
         for a function that is no epilogue, `NoGpuError` where nothing names a target.
         """
-        wanted = None if tile is None else _checked_tile(tile)
+        wanted = None if tile is None else checked_tile(tile)
         first, second = as_operand(a), as_operand(b)
         result = as_operand(d).stored if d is not None else usual_result(first)
         source = as_operand(c) if c is not None else None
@@ -179,11 +179,4 @@ class Gemm(Product):
 
         Raises `UsageError` with the nearest that there is.
         """
-        return Gemm.of(candidates.with_tiles([self.description], self._problem or LARGE, _checked_tile(tile))[0])
-
-
-def _checked_tile(tile: TileDescription | TileRequest | str) -> TileDescription | TileRequest | str:
-    """The same. Raises `UsageError` for what is no tile."""
-    if not isinstance(tile, TileDescription | TileRequest | str):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise UsageError(f"a tile is text such as 128x128x32, or a TileDescription, not {shown(tile)}")
-    return tile
+        return Gemm.of(candidates.with_tiles([self.description], self._problem or LARGE, checked_tile(tile))[0])

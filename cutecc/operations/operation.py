@@ -37,6 +37,11 @@ class Operation(Running[AnyDescription]):
         """The operation of a description. Raises `UsageError` with the reason and the nearest where there is none."""
 
     @classmethod
+    def serves(cls, description: Description) -> bool:
+        """Whether a description is one of this kind of operation."""
+        return isinstance(description, cls.described_by)
+
+    @classmethod
     def made(
         cls,
         description: AnyDescription,
@@ -63,7 +68,7 @@ class Operation(Running[AnyDescription]):
         no such bundle, `UsageError` for a target that it does not hold, and for one of another kind of operation.
         """
         description, kernels = read_operation(path, target)
-        if not isinstance(description, cls.described_by):
+        if not cls.serves(description):
             raise UsageError(
                 f"{path} is no {cls.__name__}: it holds {description}", hints=["cutecc.operations.load reads any"]
             )

@@ -160,7 +160,7 @@ class Running(ABC, Generic[AnyDescription]):
             if _is_nonzero(beta):
                 raise ArgumentError(
                     f"beta = {beta} is given, and the operation has none",
-                    hints=[f'{type(self).__name__}(…, c="f16:row") has a source'],
+                    hints=[f'{type(self).__name__}(…, c="f16") has a source'],
                 )
             return 0
         if not _is_nonzero(beta):

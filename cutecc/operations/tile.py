@@ -6,7 +6,15 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar, get_args
 
 from cutecc.errors import UsageError
-from cutecc.operations.words import extents, known_word, positive_integer, text_of, whole_number, whole_numbers
+from cutecc.operations.words import (
+    extents,
+    known_word,
+    positive_integer,
+    shown,
+    text_of,
+    whole_number,
+    whole_numbers,
+)
 
 Schedule = Literal["multistage", "cooperative", "pingpong"]
 """`multistage`: all warps load and multiply. Of a warp-specialised kernel, where one warpgroup only loads:
@@ -90,6 +98,13 @@ class TileRequest:
 
     def transposed(self) -> TileRequest:
         return _transposed(self)
+
+
+def checked_tile(tile: TileDescription | TileRequest | str) -> TileDescription | TileRequest | str:
+    """The same. Raises `UsageError` for what is no tile."""
+    if not isinstance(tile, TileDescription | TileRequest | str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise UsageError(f"a tile is text such as 128x128x32, or a TileDescription, not {shown(tile)}")
+    return tile
 
 
 _Tile = TypeVar("_Tile", TileDescription, TileRequest)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from cutecc.arguments.arrays import Array
 from cutecc.errors import ArgumentError
@@ -35,8 +34,7 @@ from cutecc.operations.variant import Arrays, Bound, Variant
 from cutecc.operations.views import MatrixArray
 
 
-@dataclass(frozen=True, slots=True)
-class Steps:
+class Steps(NamedTuple):
     """What a call says besides its arrays: how filters step over activations, and into how many slices K is split."""
 
     padding: Padding = 0
@@ -44,6 +42,18 @@ class Steps:
     dilation: Any = 1
     groups: int = 1
     slices: int | None = None
+
+    def hashable(self) -> Steps:
+        """The same, with tuples in the place of lists."""
+        try:
+            hash(self)
+        except TypeError:
+            return Steps(*map(_hashable, self))
+        return self
+
+
+def _hashable(value: Any) -> Any:
+    return tuple(map(_hashable, cast("list[Any]", value))) if isinstance(value, list | tuple) else value
 
 
 _SPLIT_HINT = 'describe it with split_k="serial" or split_k="parallel"'
