@@ -56,6 +56,10 @@ _COPIES = {
     3: "{}.contiguous(memory_format=torch.channels_last_3d)",
 }
 """What makes torch's tensors lie with their channels contiguous."""
+_MODEL = {
+    2: "the weights of a model: model.to(memory_format=torch.channels_last)",
+    3: "the weights of a model: model.to(memory_format=torch.channels_last_3d)",
+}
 
 
 @dataclass(frozen=True)
@@ -116,7 +120,7 @@ def tensor(name: str, role: Role, array: Array, rank: int, *, is_torch: bool) ->
         raise ArgumentError(
             f"{text}: its channels are not contiguous, as every kernel reads them: strides {array.stride}",
             notes=[_shape_text(role, rank, is_torch)],
-            hints=[f"pass {found.dense_text}" + (", or keep it so: x.to(memory_format=…)" if is_torch else "")],
+            hints=[f"pass {found.dense_text}", *([_MODEL[rank]] if is_torch and rank in _MODEL else [])],
         )
     return found
 
@@ -221,10 +225,10 @@ def sizes_of(
         raise
     expected = (found.batch, *found.output, found.filters)
     if outputs.shape != expected:
-        hints = [f"with {found}, {outputs.name} is {_listed(outputs, expected)}"]
+        hints: list[str] = []
         if kind == "dgrad":
-            hints.append(f"outputs as {outputs.name} are those of activations {_images(found, outputs.spatial)}")
-        raise _misfit(tensors, f"{outputs.name} is not what the others say", hints)
+            hints = [f"outputs as {outputs.name} are those of activations {_images(found, outputs.spatial)}"]
+        raise _misfit(tensors, f"with {found}, {outputs.name} is {_listed(outputs, expected)}", hints)
     for name, each in tensors.items():
         if name not in ROLES[kind] and each.shape != tensors["D"].shape:
             raise _misfit(tensors, f"{name} is not of D's shape", [])

@@ -27,6 +27,9 @@ from cutecc.operations.operand import Operand
 from cutecc.operations.swizzle import Swizzle
 from cutecc.operations.tile import TileDescription, TileRequest
 
+_FEW_CHANNELS = 16
+"""Of which two taps have room in a step along K."""
+
 
 def choose(
     kind: Kind,
@@ -52,8 +55,10 @@ def choose(
     """A valid convolution, with each part as given, and the others chosen by their estimated time.
 
     The unit is `wgmma` where TMA can gather, else `tensor_op`, else `simt`, as for a GEMM. The iterator is the one that
-    PyCUTLASS proposes. K is split where the sizes say that it helps; of a `wgrad` without sizes in parallel, since its
-    D is small. Raises `UsageError` with the reason and the nearest when nothing fits.
+    PyCUTLASS proposes, or `few_channels` for few. K is split where the sizes say that it helps; of a `wgrad` without
+    sizes in parallel, since its D is small.
+
+    Raises `UsageError` with the reason and the nearest when nothing fits.
     """
     a, b, d = _laid_out(kind, operands)
     given = (
@@ -63,7 +68,7 @@ def choose(
     )
     groups = groups or _groups(sizes)
     stride = stride or ("unity" if sizes is not None and sizes.has_unit_stride else "strided")
-    iterator = iterator or proposed_iterator(kind, a.alignment, b.alignment, sizes)
+    iterator = iterator or _iterator(kind, a.alignment, b.alignment, sizes)
     listed: list[list[ConvolutionDescription]] = []
     for each in given:
         modes: list[Mode] = [split] if split else _modes(kind, sizes, each)
@@ -88,6 +93,13 @@ def proposed_iterator(kind: Kind, a: int, b: int, sizes: ConvolutionProblem | No
     c, k = sizes.channels_of_group, sizes.filters_of_group
     divides = c % a == 0 if kind == "fprop" else k % a == 0 and c % b == 0
     return "optimized" if divides and max(sizes.filter) <= MOST_TAPS else "analytic"
+
+
+def _iterator(kind: Kind, a: int, b: int, sizes: ConvolutionProblem | None) -> Iterator:
+    """What PyCUTLASS proposes, but of so few channels that steps of one tap would mostly be zeros several in a step."""
+    proposed = proposed_iterator(kind, a, b, sizes)
+    is_few = sizes is not None and sizes.groups == 1 and sizes.channels < _FEW_CHANNELS
+    return "few_channels" if kind == "fprop" and proposed != "fixed_channels" and is_few else proposed
 
 
 def with_swizzle(description: ConvolutionDescription, sizes: ConvolutionProblem | None) -> ConvolutionDescription:

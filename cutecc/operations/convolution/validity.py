@@ -7,14 +7,18 @@ from dataclasses import replace
 from functools import partial
 
 from cutecc.operations import validity
-from cutecc.operations.convolution.description import GROUPS, ITERATORS, STRIDES, ConvolutionDescription
+from cutecc.operations.convolution.description import GROUPS, STRIDES, ConvolutionDescription
 from cutecc.operations.convolution.rules import RULES, OwnPart, OwnRefusal, Rule
 from cutecc.operations.description import GemmDescription
 from cutecc.operations.kernels.family import Refusal, TilePart
 from cutecc.operations.nearest import Distance, nearest
 from cutecc.operations.validity import Verdict
 
-_VALUES: dict[OwnPart, tuple[str, ...]] = {"iterator": ITERATORS, "stride": STRIDES, "groups": GROUPS}
+_VALUES: dict[OwnPart, tuple[str, ...]] = {
+    "iterator": ("optimized", "analytic", "few_channels", "fixed_channels"),
+    "stride": STRIDES,
+    "groups": GROUPS,
+}
 
 
 def refusal(description: ConvolutionDescription) -> Refusal | None:
