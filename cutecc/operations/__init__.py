@@ -1,4 +1,4 @@
-"""Ready operations: matrix products described, found, compiled by cutecc and launched (`docs/operations.md`).
+"""Ready operations: products and convolutions described, found, compiled by cutecc and launched (`docs/operations.md`).
 
 The names below load what they need when they are first used.
 """
@@ -11,6 +11,10 @@ if TYPE_CHECKING:
 
     from cutecc.operations.autotuning import autotune
     from cutecc.operations.candidates import gemm_descriptions, tile_descriptions
+    from cutecc.operations.convolution.description import ConvolutionDescription
+    from cutecc.operations.convolution.functional import conv2d, conv3d, conv_transpose2d
+    from cutecc.operations.convolution.geometry import ConvolutionProblem
+    from cutecc.operations.convolution.operation import Conv1d, Conv2d, Conv3d
     from cutecc.operations.description import GemmDescription
     from cutecc.operations.device_memory import allocated_bytes, set_pool_size, set_release_threshold
     from cutecc.operations.discovery import Found, find, supports
@@ -30,6 +34,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Column",
+    "Conv1d",
+    "Conv2d",
+    "Conv3d",
+    "ConvolutionDescription",
+    "ConvolutionProblem",
     "DeviceMatrix",
     "Epilogue",
     "Found",
@@ -48,6 +57,9 @@ __all__ = [
     "autotune",
     "compile",
     "compile_all",
+    "conv2d",
+    "conv3d",
+    "conv_transpose2d",
     "find",
     "gemm_descriptions",
     "load",
@@ -61,6 +73,11 @@ __all__ = [
 
 _HOMES = {
     "Column": "epilogue.declarations",
+    "Conv1d": "convolution.operation",
+    "Conv2d": "convolution.operation",
+    "Conv3d": "convolution.operation",
+    "ConvolutionDescription": "convolution.description",
+    "ConvolutionProblem": "convolution.geometry",
     "DeviceMatrix": "views",
     "Epilogue": "epilogue.graph",
     "Found": "discovery",
@@ -79,6 +96,9 @@ _HOMES = {
     "autotune": "autotuning",
     "compile": "operators",
     "compile_all": "operation",
+    "conv2d": "convolution.functional",
+    "conv3d": "convolution.functional",
+    "conv_transpose2d": "convolution.functional",
     "find": "discovery",
     "gemm_descriptions": "candidates",
     "load": "loading",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
@@ -179,12 +180,14 @@ class Convolution(Operation[ConvolutionDescription]):
         groups: int = 1,
         operands: Mapping[str, Any] | None = None,
         target: str | None = None,
+        tf32: bool = False,
         **parts: Any,
     ) -> Self:
         """The operation for arguments like these: types, alignments and sizes are theirs.
 
-        `operands` are the epilogue's others by name, arrays too; `parts` are others of the convolution's. Raises as the
-        class does, and `ArgumentError` for what are no tensors or do not fit together.
+        With `tf32`, tensor cores may round f32 to that. `operands` are the epilogue's others by name, arrays too;
+        `parts` are others of the convolution's. Raises as the class does, and `ArgumentError` for what are no tensors
+        or do not fit together.
         """
         kind = cast(Kind, known_word(kind, KINDS, "kind of convolution"))
         given = {"A": A, "B": B, "D": D, **({} if C is None else {"C": C})}
@@ -204,6 +207,8 @@ class Convolution(Operation[ConvolutionDescription]):
             name: aligned(each, form_of(kind, name, is_depthwise=sizes.is_depthwise), element_type(each), of_group)
             for name, each in tensors.items()
         }
+        for name in ("A", "B") if tf32 else ():
+            found[name] = replace(found[name], dtype={"f32": "tf32"}.get(found[name].dtype, found[name].dtype))
         if operands is not None:
             parts["operands"] = declared_operands(kind, by_name(operands), sizes, of_group)
         return cls(kind, found["A"], found["B"], found["D"], found.get("C"), target=target, problem=sizes, **parts)
