@@ -71,7 +71,7 @@ def choose(
     iterator = iterator or _iterator(kind, a.alignment, b.alignment, sizes)
     listed: list[list[ConvolutionDescription]] = []
     for each in given:
-        modes: list[Mode] = [split] if split else _modes(kind, sizes, each)
+        modes: list[Mode] = [split] if split else _modes(kind, groups, sizes, each)
         gemms = [candidates.described(target, each, (a, b, d), c, epilogue, mode, swizzle) for mode in modes]
         listed.append(
             [ConvolutionDescription(kind, gemm, iterator, stride, rank, groups, filter_mode) for gemm in gemms]
@@ -156,8 +156,10 @@ def _groups(sizes: ConvolutionProblem | None) -> Groups:
     return "depthwise" if sizes.is_depthwise else "many"
 
 
-def _modes(kind: Kind, sizes: ConvolutionProblem | None, instruction: MathInstruction) -> list[Mode]:
-    if instruction.accumulator == "f16":
+def _modes(kind: Kind, groups: Groups, sizes: ConvolutionProblem | None, instruction: MathInstruction) -> list[Mode]:
+    """The ways to go along K that are worth a try."""
+    is_split = groups == "single" or (groups, kind) == ("depthwise", "wgrad")
+    if not is_split or instruction.accumulator == "f16":
         return ["gemm"]
     if sizes is None:
         return ["split_k_parallel"] if kind == "wgrad" else ["gemm"]

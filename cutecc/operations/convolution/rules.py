@@ -86,14 +86,18 @@ def wgmma(description: ConvolutionDescription) -> OwnRefusal | None:
     return None
 
 
-def depthwise(description: ConvolutionDescription) -> OwnRefusal | None:
-    """A channel of its own for each filter is multiplied by single threads."""
-    if description.groups == "depthwise" and description.gemm.mode in SPLIT_K_MODES and description.kind != "wgrad":
-        return OwnRefusal("a depthwise convolution has too short a K to be split", ("mode",), ("groups",))
+def split_groups(description: ConvolutionDescription) -> OwnRefusal | None:
+    """Slices of K are counted where groups are."""
+    if description.gemm.mode not in SPLIT_K_MODES:
+        return None
+    if description.groups == "many":
+        return OwnRefusal("K is split of a single group, or of depthwise convolutions", ("mode",))
+    if description.groups == "depthwise" and description.kind != "wgrad":
+        return OwnRefusal("a depthwise convolution has too short a K to be split", ("mode",))
     return None
 
 
-RULES: tuple[Rule, ...] = (layouts, product_mode, iterator_of_kind, wgmma, depthwise)
+RULES: tuple[Rule, ...] = (layouts, product_mode, iterator_of_kind, wgmma, split_groups)
 """In the order in which they are asked; those of the product come before."""
 
 
