@@ -478,13 +478,13 @@ class Sm90Gemm(GemmKernel):
         Of `outgoing`, the place is that of the warpgroup's rows among all of D, in units of them and of tiles.
         """
         operands, early, *_ = outgoing
-        takers = {} if self.result is None else {self.result.name: self.boxes(outgoing, batch)}
+        takers = {} if self.result is None else {self.result.name: self.outgoing_boxes(outgoing, batch)}
         self.epilogue.apply(
             *(sums, coordinates, problem, batch, operands),
             **{"workspace": workspace, "slices": slices, "tile": tile, "warp": warp, "early": early, "takers": takers},
         )
 
-    def boxes(self, outgoing, batch) -> OutgoingBoxes:
+    def outgoing_boxes(self, outgoing, batch) -> OutgoingBoxes:
         """What takes a warpgroup's part of D."""
         _, _, (tma_d, d, staged_d, box_mma), place, thread, group, _ = outgoing
         boxes = cute.local_tile(d, self.box, (None, None, None))

@@ -167,7 +167,7 @@ class GroupedSm90(Sm90Gemm):
         m, n = (task.span.size(axis) for axis in (0, 1))
         return (task.m * self.tile[0] < m) & (task.n * self.tile[1] < n)
 
-    def boxes(self, outgoing, batch) -> OutgoingBoxes:
+    def outgoing_boxes(self, outgoing, batch) -> OutgoingBoxes:
         operands, _, (tma_d, d, staged_d, box_mma), place, thread, group, task = outgoing
         begin, end = task.span.begin[:2], task.span.end[:2]
         is_ragged = is_packed(self.grouped, "MN")
