@@ -1,11 +1,11 @@
-"""Products of `cutecc.operations` beside torch's: cuBLAS, and `torch._scaled_mm` for 8-bit floats.
+"""Operations of `cutecc.operations` beside torch's: cuBLAS, `torch._scaled_mm`, `torch._grouped_mm`, and cuDNN.
 
     python tools/bench_operations.py --compile FOLDER                 # anywhere with the DSL; no GPU
     python tools/bench_operations.py --run FOLDER --json OUT          # on a machine with a GPU and torch; no DSL
     python tools/bench_operations.py --json OUT --write               # the tables and pictures of docs/benchmarks.md
 
 The shapes are those of `bench_set.toml`, chosen before there was a kernel to tune. Of each, the *default* is what
-`Gemm` chooses from the sizes alone, and *autotuned* is the fastest of it, of the candidates with the least estimated
+is chosen from the sizes alone, and *autotuned* is the fastest of it, of the candidates with the least estimated
 time and of the default's other swizzles: what `autotune` looks at, with fewer candidates. `operations_timing.py` says
 how it is timed, `bench_remarks.toml` holds what is to be said of single rows.
 """
@@ -36,7 +36,9 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=COUNT, help="candidates by estimated time (%(default)s)")
     parser.add_argument("--workers", type=int, help="processes that compile")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="samples of each (%(default)s)")
-    parser.add_argument("--only", default="", help="one type; with --run also one shape, 2048x2048x2048")
+    parser.add_argument(
+        "--only", default="", help="one type, one shape as 2048x2048x2048, or product, grouped or convolution"
+    )
     choice = parser.parse_args()
     if not (choice.compile or choice.run or choice.json):
         parser.error("give --compile FOLDER, --run FOLDER or --json FILE")
@@ -80,13 +82,15 @@ def _line(found: Found) -> str:
 
 def _show(path: Path, is_written: bool) -> None:
     from bench import DOCUMENT, write
-    from operations_table import draw, machine, rows
+    from operations_table import draw, machine, tables
 
     results = msgspec.json.decode(path.read_bytes(), type=Results)
-    table = rows(results)
-    print("\n".join(table))
+    found = tables(results)
+    for table in found.values():
+        print("\n".join(table))
     if is_written:
-        write("operations", table, machine(results))
+        for name, table in found.items():
+            write(name, table, machine(results))
         for each in draw(results, DOCUMENT.parent / "pictures"):
             print(f"wrote {each}")
 

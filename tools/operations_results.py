@@ -6,9 +6,10 @@ import math
 import statistics
 from dataclasses import dataclass, field
 
-from operations_plan import Contest
+from operations_contests import AnyContest
 
 PEER = "torch"
+"""What the names of all peers begin with."""
 
 
 @dataclass(frozen=True)
@@ -16,7 +17,7 @@ class Timed:
     """A contestant of one shape."""
 
     name: str
-    """`PEER`, or the operation's file without its ending."""
+    """Torch's way, or the operation's file without its ending."""
     fused: bool
     """With bias and gelu."""
     words: str
@@ -31,7 +32,7 @@ class Timed:
 class Found:
     """What came of a contest; the default choice comes first of each kind."""
 
-    contest: Contest
+    contest: AnyContest
     timed: tuple[Timed, ...]
     problems: tuple[str, ...] = ()
     """What did not run, or gave wrong results; not among the timed."""
@@ -50,14 +51,19 @@ class Results:
     """Contests that could not be timed at all, and why."""
 
 
+def is_peer(timed: Timed) -> bool:
+    """Whether it is torch's."""
+    return timed.name.startswith(PEER)
+
+
 def median(timed: Timed) -> float:
     """Microseconds."""
     return statistics.median(timed.microseconds)
 
 
 def peer(found: Found) -> Timed:
-    """Torch."""
-    return next(each for each in found.timed if each.name == PEER)
+    """Torch, by the faster of its ways."""
+    return min((each for each in found.timed if is_peer(each)), key=median)
 
 
 def default(found: Found, *, fused: bool = False) -> Timed | None:
@@ -68,7 +74,7 @@ def default(found: Found, *, fused: bool = False) -> Timed | None:
 
 def fastest(found: Found, *, fused: bool = False) -> Timed | None:
     """What measuring chooses."""
-    return min((each for each in found.timed if each.name != PEER and each.fused == fused), key=median, default=None)
+    return min((each for each in found.timed if not is_peer(each) and each.fused == fused), key=median, default=None)
 
 
 def speed(found: Found, timed: Timed | None) -> float:

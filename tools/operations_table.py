@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from operations_plan import FUSED_SIZES, HALVES
+from operations_contests import HALVES, KINDS, AnyContest, Convolution, Grouped, Product
+from operations_plan import FUSED_SIZES
 from operations_results import Found, Results, default, fastest, median, peer, speed
 
 REMARKS = Path(__file__).parent / "bench_remarks.toml"
@@ -21,6 +22,57 @@ _TOP = 1.4
 _LABEL = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}
 BARS = {"squares": 1.02, "mean": 1.00, "f8E4M3FN": 1.00, "f64": 0.95, "tf32": 0.95, "fused": 0.04}
 """Least speeds relative to torch's, and how much more time bias and gelu may take."""
+GROUPED_BARS = {"fprop": 1.00, "dgrad": 1.00, "wgrad": 1.00}
+CONVOLUTION_BARS = {"fprop": 1.00, "dgrad": 0.95, "wgrad": 0.95}
+"""Least geometric means of speeds relative to torch's."""
+
+
+def tables(results: Results) -> dict[str, list[str]]:
+    """The tables that there are results for, by the name of their place in the document."""
+    found = {"operations": rows(results)} if _of(results, Product) else {}
+    for name, kind, bars in (("grouped", Grouped, GROUPED_BARS), ("convolutions", Convolution, CONVOLUTION_BARS)):
+        if listed := _of(results, kind):
+            found[name] = layer_rows(listed, bars)
+    return found
+
+
+def layer_rows(listed: Sequence[Found], bars: Mapping[str, float]) -> list[str]:
+    """A row for each layer and type, with outputs and gradients side by side, the means, and the footnotes."""
+    remarks = tomllib.loads(REMARKS.read_text()).get("remark", [])
+    notes: list[str] = []
+    passes = [each for each in KINDS if any(_layer(found).pass_ == each for found in listed)]
+    head = ["type", "shape", "kind", *(f"{each}: torch, µs | default | autotuned" for each in passes)]
+    table = [f"| {' | '.join(head)} |", "|---" * (3 + 3 * len(passes)) + "|"]
+    layers: dict[tuple[str, str, str], dict[str, Found]] = {}
+    for found in listed:
+        contest = _layer(found)
+        layers.setdefault((contest.dtype, contest.shape, contest.kind), {})[contest.pass_] = found
+    for (dtype, shape, kind), by_pass in layers.items():
+        marks = "".join(
+            f"[{_number(notes, each['text'])}]"
+            for each in remarks
+            if any(_is_about(each, one) for one in by_pass.values())
+        )
+        cells = [NAMES.get(dtype, dtype), f"{shape.replace('x', '×')} {marks}".strip(), kind]
+        for each in passes:
+            cells += _layer_cells(by_pass.get(each))
+        table.append(f"| {' | '.join(cells)} |")
+    table += [
+        "",
+        "| type | pass | shapes | default, × torch | autotuned, × torch | least autotuned | bar |",
+        "|---" * 7 + "|",
+    ]
+    for dtype in dict.fromkeys(found.contest.dtype for found in listed):
+        for each in passes:
+            own = [found for found in listed if found.contest.dtype == dtype and _layer(found).pass_ == each]
+            if own:
+                means = [
+                    f"{_geometric_mean([speed(one, pick(one)) for one in own]):.3f}" for pick in (default, fastest)
+                ]
+                least = min(speed(one, fastest(one)) for one in own)
+                cells = [NAMES.get(dtype, dtype), each, str(len(own)), *means, f"{least:.3f}", f"{bars[each]:.2f}"]
+                table.append(f"| {' | '.join(cells)} |")
+    return [*table, *_endnotes(notes, [], listed)]
 
 
 def rows(results: Results) -> list[str]:
@@ -29,16 +81,13 @@ def rows(results: Results) -> list[str]:
     notes: list[str] = []
     head = ["type", "shape", "kind", "torch, µs", "TFLOP/s", "default, × torch", "autotuned, × torch", "autotuned tile"]
     table = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
-    for found in results.found:
+    listed = _of(results, Product)
+    for found in listed:
         marks = "".join(f"[{_number(notes, each['text'])}]" for each in remarks if _is_about(each, found))
         table.append(f"| {' | '.join(_cells(found, marks))} |")
-    table += ["", *_means(results.found)]
-    table += ["", *_fused(results.found)] if any(found.contest.fused for found in results.found) else []
-    table += [f"\n[{number}] {text}" for number, text in enumerate(notes, 1)]
-    pairs = [(each.contest, text) for each in results.found for text in each.problems]
-    problems = [*results.failures, *(f"{contest.dtype} {contest.shape}: {text}" for contest, text in pairs)]
-    table += ["", f"Not in the table, since they did not run or were wrong: {'; '.join(problems)}."] if problems else []
-    return table
+    table += ["", *_means(listed)]
+    table += ["", *_fused(listed)] if any(found.contest.fused for found in listed) else []
+    return [*table, *_endnotes(notes, results.failures, listed)]
 
 
 def machine(results: Results) -> str:
@@ -48,16 +97,60 @@ def machine(results: Results) -> str:
 
 
 def draw(results: Results, folder: Path) -> list[Path]:
-    """Write a picture for the 16-bit types and one for the others; the speeds relative to torch's. Needs matplotlib."""
+    """Write pictures of speeds relative to torch's: of products of 16 bits and others, and of layers. Needs matplotlib."""
     drawn: list[Path] = []
-    others = [each for each in dict.fromkeys(found.contest.dtype for found in results.found) if each not in HALVES]
-    for name, dtypes in (("operations-16-bit", list(HALVES)), ("operations-other-types", others)):
-        groups = [(dtype, [found for found in results.found if found.contest.dtype == dtype]) for dtype in dtypes]
-        groups = [(dtype, listed) for dtype, listed in groups if listed]
-        if groups:
+    products = _of(results, Product)
+    others = [each for each in dict.fromkeys(found.contest.dtype for found in products) if each not in HALVES]
+    pictures = [
+        ("operations-16-bit", [(each, _typed(products, each)) for each in HALVES]),
+        ("operations-other-types", [(each, _typed(products, each)) for each in others]),
+    ]
+    for name, kind in (("operations-grouped", Grouped), ("operations-convolutions", Convolution)):
+        listed = _of(results, kind)
+        types = dict.fromkeys(found.contest.dtype for found in listed)
+        pictures.append(
+            (name, [(f"{dtype}, {each}", _typed(_passed(listed, each), dtype)) for dtype in types for each in KINDS])
+        )
+    for name, groups in pictures:
+        if groups := [(title, listed) for title, listed in groups if listed]:
             drawn.append(folder / f"{name}.svg")
             _draw(groups, drawn[-1], results.device)
     return drawn
+
+
+def _typed(listed: Sequence[Found], dtype: str) -> list[Found]:
+    return [found for found in listed if found.contest.dtype == dtype]
+
+
+def _passed(listed: Sequence[Found], pass_: str) -> list[Found]:
+    return [found for found in listed if _layer(found).pass_ == pass_]
+
+
+def _of(results: Results, kind: type[AnyContest]) -> list[Found]:
+    return [found for found in results.found if isinstance(found.contest, kind)]
+
+
+def _layer(found: Found) -> Grouped | Convolution:
+    assert not isinstance(found.contest, Product)
+    return found.contest
+
+
+def _layer_cells(found: Found | None) -> list[str]:
+    if found is None:
+        return ["", "", ""]
+    return [
+        f"{median(peer(found)):,.1f}",
+        f"{speed(found, default(found)):.3f}",
+        f"**{speed(found, fastest(found)):.3f}**",
+    ]
+
+
+def _endnotes(notes: Sequence[str], failures: Sequence[str], listed: Sequence[Found]) -> list[str]:
+    found = [f"\n[{number}] {text}" for number, text in enumerate(notes, 1)]
+    pairs = [(each.contest, text) for each in listed for text in each.problems]
+    problems = [*failures, *(f"{contest.dtype} {contest.shape}: {text}" for contest, text in pairs)]
+    found += ["", f"Not in the table, since they did not run or were wrong: {'; '.join(problems)}."] if problems else []
+    return found
 
 
 def _cells(found: Found, marks: str) -> list[str]:
@@ -90,7 +183,13 @@ def _means(listed: Sequence[Found]) -> list[str]:
 
     for dtype in dict.fromkeys(found.contest.dtype for found in listed):
         own = [found for found in listed if found.contest.dtype == dtype]
-        squares = [found for found in own if found.contest.kind == "square" and found.contest.m >= _SQUARES_FROM]
+        squares = [
+            found
+            for found in own
+            if isinstance(found.contest, Product)
+            and found.contest.kind == "square"
+            and found.contest.m >= _SQUARES_FROM
+        ]
         if dtype in HALVES:
             if squares:
                 line(dtype, f"the least of the squares from {_SQUARES_FROM}", squares, min, BARS["squares"])

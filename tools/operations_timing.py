@@ -1,8 +1,7 @@
 """Times products beside torch's, as `tools/bench_operations.py --run` does. Needs a GPU and torch, and no DSL.
 
 All contestants of a shape are timed in one run, in turn, each as CUDA graphs of some milliseconds, so that no launch
-costs anything and all see the same clocks and heat. Inputs are random normal numbers, since zeros need less power, in
-as many sets as exceed twice the L2 cache. Outputs are NaN before they are written, and compared with torch's.
+costs anything and all see the same clocks and heat. Outputs are NaN before they are written, and compared with torch's.
 """
 
 # pyright: reportMissingImports=false
@@ -17,12 +16,14 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from operations_plan import Contest, Plan, path_of
-from operations_results import PEER, Found, Results, Timed
+from operations_contests import AnyContest, Product, names_of
+from operations_data import data_of
+from operations_plan import Plan, path_of
+from operations_results import Found, Results, Timed
 
-from cutecc.benchmarking.running import current_stream, sets_needed
+from cutecc.benchmarking.running import current_stream
 from cutecc.errors import Error
-from cutecc.operations import Gemm
+from cutecc.operations import Gemm, load
 from cutecc.operations.tile_model import slices as usual_slices
 from cutecc.runtime.timing import measure, warm_up
 from cutecc.runtime.workspace import Workspace
@@ -30,16 +31,8 @@ from cutecc.runtime.workspace import Workspace
 _GRAPH = 2000.0
 """Microseconds that a graph is to last."""
 _MOST_CALLS = 512
-_TOLERANCE = {"f16": 1e-2, "bf16": 2e-2, "f8E4M3FN": 2e-2, "tf32": 5e-3, "f64": 1e-12}
+_TOLERANCE = {"f16": 1e-2, "bf16": 2e-2, "f8E4M3FN": 2e-2, "tf32": 5e-3, "f64": 1e-12, "i8": 1e-3}
 """Of the largest difference to torch's result, relative to its largest element."""
-_TYPES: dict[str, tuple[Any, Any]] = {
-    "f16": (torch.float16, torch.float16),
-    "bf16": (torch.bfloat16, torch.bfloat16),
-    "f8E4M3FN": (torch.float8_e4m3fn, torch.bfloat16),
-    "tf32": (torch.float32, torch.float32),
-    "f64": (torch.float64, torch.float64),
-}
-"""In memory, of inputs and of results."""
 
 
 def run_plan(folder: Path, *, rounds: int, only: str, tell: Callable[[Results, Found | str], object]) -> Results:
@@ -53,7 +46,7 @@ def run_plan(folder: Path, *, rounds: int, only: str, tell: Callable[[Results, F
         versions = {"torch": str(torch.__version__), "cuBLAS": _cublas_version()}
         results = Results(datetime.date.today().isoformat(), gpu.name, gpu.driver_version, versions)
         for contest in Plan.read(folder).contests:
-            if only and only not in (contest.dtype, contest.shape):
+            if only and only not in names_of(contest):
                 continue
             try:
                 newest: Found | str = time_contest(contest, folder, gpu, rounds)
@@ -66,21 +59,20 @@ def run_plan(folder: Path, *, rounds: int, only: str, tell: Callable[[Results, F
         return results
 
 
-def time_contest(contest: Contest, folder: Path, gpu: Workspace, rounds: int) -> Found:
+def time_contest(contest: AnyContest, folder: Path, gpu: Workspace, rounds: int) -> Found:
     """Time all contestants of one shape in turn."""
-    data = _Data(contest, gpu.l2_bytes)
-    calls: dict[tuple[str, bool], Callable[[int], object]] = {(PEER, False): data.peer}
-    words: dict[tuple[str, bool], str] = {(PEER, False): ""}
-    errors: dict[tuple[str, bool], float] = {(PEER, False): 0.0}
+    data = data_of(contest, gpu.l2_bytes)
+    calls: dict[tuple[str, bool], Callable[[int], object]] = {(name, False): call for name, call in data.peers.items()}
+    words = dict.fromkeys(calls, "")
+    errors = dict.fromkeys(calls, 0.0)
     problems: list[str] = []
-    data.peer(0)
-    wanted = data.results[0].clone()
+    wanted = data.wanted()
     for name, fused in [*((name, False) for name in contest.candidates), *((name, True) for name in contest.fused)]:
         key = (name, fused)
         try:
-            op = Gemm.load(path_of(folder, name))
+            op = load(path_of(folder, name))
             call = data.call(op, fused=fused)
-            data.results[0].fill_(math.nan)
+            data.poison()
             call(0)
             torch.cuda.synchronize()
         except Error as error:
@@ -113,69 +105,20 @@ def time_contest(contest: Contest, folder: Path, gpu: Workspace, rounds: int) ->
     return Found(contest, tuple(timed), tuple(problems))
 
 
-def describe(op: Gemm, contest: Contest) -> str:
+def describe(op: Any, contest: AnyContest) -> str:
     """The choices that an operation stands for, shortly."""
-    description = op.description
+    description = op.description if isinstance(op, Gemm) else op.description.gemm
     tile = description.tile
     words = ["×".join(map(str, tile.threadblock))]
     words.append(tile.schedule if description.family == "sm90" else "×".join(map(str, tile.warps)) + " warps")
     words += [f"cluster {tile.cluster[0]}×{tile.cluster[1]}"] if tile.cluster != (1, 1) else []
     words += [description.swizzle] if description.swizzle != "identity1" else []
     if description.mode.startswith("split_k"):
-        count = usual_slices(description, contest.problem)
-        words.append(f"{description.mode.removeprefix('split_k_')} split-K {count}")
+        count = f" {usual_slices(description, contest.problem)}" if isinstance(contest, Product) else ""
+        words.append(f"{description.mode.removeprefix('split_k_')} split-K{count}")
+    if not isinstance(op, Gemm) and (iterator := getattr(op.description, "iterator", "optimized")) != "optimized":
+        words.append(iterator.replace("_", " "))
     return ", ".join(words)
-
-
-class _Data:
-    """Inputs and results of a contest, in several sets."""
-
-    def __init__(self, contest: Contest, l2_bytes: int) -> None:
-        stored, result = _TYPES[contest.dtype]
-        self._contest = contest
-        batch = (contest.batches,) if contest.batches > 1 else ()
-        a, b, d = (
-            (*batch, *sizes) for sizes in ((contest.m, contest.k), (contest.n, contest.k), (contest.m, contest.n))
-        )
-        size = (math.prod(a) + math.prod(b)) * stored.itemsize + math.prod(d) * result.itemsize
-        self.sets = sets_needed(size, l2_bytes)
-        """How many sets of arguments."""
-        self._a = [_random(a, stored) for _ in range(self.sets)]
-        self._b = [_random(b, stored).mT for _ in range(self.sets)]
-        self.results = [torch.empty(d, device="cuda", dtype=result) for _ in range(self.sets)]
-        """D of each set."""
-        self._bias = _random((contest.n,), result)
-        self._one = torch.ones((), device="cuda")
-
-    def peer(self, index: int) -> object:
-        """What torch computes of a set."""
-        a, b, d = self._a[index], self._b[index], self.results[index]
-        if self._contest.dtype == "f8E4M3FN":
-            scales = {"scale_a": self._one, "scale_b": self._one}
-            multiply: Any = getattr(torch, "_scaled_mm")  # noqa: B009 - for type checkers
-            return multiply(a, b, **scales, out_dtype=d.dtype, use_fast_accum=True, out=d)
-        return torch.bmm(a, b, out=d) if self._contest.batches > 1 else torch.matmul(a, b, out=d)
-
-    def call(self, op: Gemm, *, fused: bool) -> Callable[[int], object]:
-        """What runs an operation on a set."""
-        each = self._contest
-        size = op.workspace_bytes(problem=(each.m, each.n, each.k, each.batches))
-        workspace = torch.zeros(size, device="cuda", dtype=torch.uint8) if size else None
-        others = {"bias": self._bias} if fused else {}
-
-        def call(index: int) -> None:
-            op.run(self._a[index], self._b[index], None, self.results[index], workspace=workspace, **others)
-
-        return call
-
-    def activated(self, product: Any) -> Any:
-        """Bias and gelu of torch's product."""
-        return torch.nn.functional.gelu(product.float() + self._bias.float())
-
-
-def _random(shape: Sequence[int], dtype: Any) -> Any:
-    wide = torch.float64 if dtype == torch.float64 else torch.float32
-    return torch.randn(*shape, device="cuda", dtype=wide).to(dtype)
 
 
 def _difference(found: Any, wanted: Any) -> float:

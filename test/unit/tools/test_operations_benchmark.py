@@ -9,7 +9,8 @@ from typing import Any
 
 import operations_table
 import pytest
-from operations_plan import Contest, candidates_of, contests
+from operations_contests import BALANCES, KINDS, Convolution, Grouped, Product, contests
+from operations_plan import candidates_of
 from operations_results import PEER, Found, Results, Timed, default, fastest, speed
 
 from cutecc.operations.description import SPLIT_K_MODES
@@ -22,7 +23,7 @@ def timed(name: str, microseconds: float, *, fused: bool = False) -> Timed:
 
 
 def found(dtype: str, size: int, torch: float, times: dict[str, float], fused: dict[str, float] | None = None) -> Found:
-    contest = Contest(dtype, "square", size, size, size, candidates=tuple(times), fused=tuple(fused or {}))
+    contest = Product(dtype, "square", tuple(times), tuple(fused or {}), m=size, n=size, k=size)
     contestants = [timed(PEER, torch), *(timed(name, each) for name, each in times.items())]
     contestants += [timed(name, each, fused=True) for name, each in (fused or {}).items()]
     return Found(contest, tuple(contestants))
@@ -39,26 +40,42 @@ def results() -> Results:
     return Results("2026-11-22", "NVIDIA H200", "13.0", {"torch": "2.11.0"}, listed)
 
 
+def products() -> list[Product]:
+    return [each for each in contests() if isinstance(each, Product)]
+
+
 def test_every_shape_of_the_set_takes_part_in_each_of_its_types() -> None:
-    listed = contests()
+    listed = products()
     assert [sum(each.dtype == dtype for each in listed) for dtype in ("f16", "bf16")] == [12, 12]
     assert {each.dtype for each in listed} == {"f16", "bf16", "f8E4M3FN", "f64", "tf32"}
     assert "16x1024x1024x512" in {each.shape for each in listed}
 
 
 def test_operands_are_as_aligned_as_the_sizes_allow() -> None:
-    odd = next(each for each in contests() if each.shape == "2047x2049x1025")
+    odd = next(each for each in products() if each.shape == "2047x2049x1025")
     assert [each.alignment for each in odd.operands] == [1, 1, 1]
-    assert [str(each) for each in Contest("tf32", "ragged", 3, 6, 8).operands] == [
+    assert [str(each) for each in Product("tf32", "ragged", m=3, n=6, k=8).operands] == [
         "tf32:row:4",
         "tf32:column:4",
         "f32:row:2",
     ]
 
 
+def test_layers_take_part_with_their_gradients() -> None:
+    grouped = [each for each in contests() if isinstance(each, Grouped)]
+    assert {(each.pass_, each.balance) for each in grouped} == {(one, other) for one in KINDS for other in BALANCES}
+    assert all(sum(each.sizes) == each.rows and len(each.sizes) == each.groups for each in grouped)
+    assert any(0 in each.sizes for each in grouped)
+    convolutions = [each for each in contests() if isinstance(each, Convolution)]
+    assert [sum(each.dtype == dtype for each in convolutions) for dtype in ("f16", "bf16")] == [72, 72]
+    first = convolutions[0]
+    assert (first.shape, first.outputs) == ("64x224x224x3 64x7x7/2", (112, 112))
+    assert first.flops == 2 * 64 * 112 * 112 * 64 * 7 * 7 * 3
+
+
 @pytest.mark.slow
 def test_candidates_begin_with_the_default_and_are_valid_and_different() -> None:
-    deep = next(each for each in contests() if each.kind == "deep")
+    deep = next(each for each in products() if each.kind == "deep")
     plain, fused = candidates_of(deep, 4), candidates_of(deep, 4, fused=True)
     assert all(refusal(each) is None for each in (*plain, *fused))
     assert len({each.key for each in plain}) == len(plain)
@@ -79,13 +96,27 @@ def test_speeds_are_of_medians(results: Results) -> None:
 
 
 def test_the_table_has_speeds_means_bars_and_what_went_wrong(results: Results) -> None:
-    text = "\n".join(operations_table.rows(results))
+    text = "\n".join(operations_table.tables(results)["operations"])
     assert "| f16 | 2048×2048×2048 | square | 100.0 | 172 | 1.000 | **1.250** | tile of y |" in text
     assert "| f16 | geometric mean of all 2 | 0.894 | 1.118 | 1.00 |" in text
     assert "| f16 | the least of the squares from 2048 | 1.000 | 1.250 | 1.02 |" in text
     assert "| f64 | the least of all 1 | 0.909 | 0.909 | 0.95 |" in text
     assert "| f16 | 2048×2048×2048 | 100.0 | 102.0 | +2.0% | 80.0 | 84.0 | +5.0% |" in text
     assert "f64 2048x2048x2048: z: WRONG" in text
+
+
+def test_layers_have_a_row_with_all_passes() -> None:
+    listed: list[Found] = []
+    for pass_, torch in (("fprop", 10.0), ("wgrad", 30.0)):
+        contest = Grouped("bf16", "skewed", ("x",), groups=8, rows=64, n=32, k=16, balance="skewed", pass_=pass_)
+        ways = [timed(PEER, torch * 2), timed(f"{PEER}, each group", torch), timed("x", 8.0)]
+        listed.append(Found(contest, tuple(ways)))
+    found = operations_table.tables(Results("2026-11-27", "NVIDIA H200", "13.0", {}, listed))
+    assert [*found] == ["grouped"]
+    head, rule, row, *_ = found["grouped"]
+    assert head.count("|") == rule.count("|") == row.count("|")
+    assert row == "| bf16 | 8:64×32×16 | skewed | 10.0 | 1.250 | **1.250** | 30.0 | 3.750 | **3.750** |"
+    assert "| bf16 | wgrad | 1 | 3.750 | 3.750 | 3.750 | 1.00 |" in found["grouped"]
 
 
 def test_remarks_are_footnotes_of_the_rows_that_they_name(
