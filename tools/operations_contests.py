@@ -208,8 +208,13 @@ def _convolutions(listed: Mapping[str, Any]) -> Iterator[Convolution]:
             yield from (each for each in layers if each.groups == 1 and each.c % 32 == each.k % 32 == 0)
 
 
-def _contiguous(dtype: str, layout: Any, extent: int) -> Operand:
+def aligned(dtype: str, extent: int) -> int:
+    """The elements, 16 bytes of them at most, that a contiguous extent is a multiple of."""
     alignment = most_aligned(dtype)
     while extent % alignment:
         alignment //= 2
-    return Operand(dtype, layout, alignment)
+    return alignment
+
+
+def _contiguous(dtype: str, layout: Any, extent: int) -> Operand:
+    return Operand(dtype, layout, aligned(dtype, extent))

@@ -12,15 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from operations_contests import HALVES, AnyContest, Convolution, Grouped, Product, contests, names_of
+from operations_contests import HALVES, AnyContest, Convolution, Grouped, Product, aligned, contests, names_of
 
 from cutecc.errors import Error
-from cutecc.operations import Gemm, GemmDescription, Operand, Row
+from cutecc.operations import Conv2d, ConvolutionProblem, Gemm, GemmDescription, Operand, Row
 from cutecc.operations.candidates import choose
 from cutecc.operations.choosing import epilogue_of
 from cutecc.operations.discovery import Request, ranked
 from cutecc.operations.epilogue.functions import gelu
 from cutecc.operations.epilogue.graph import Epilogue
+from cutecc.operations.grouped.operation import GroupedGemm
 from cutecc.operations.operation import compile_all
 from cutecc.operations.swizzle import SWIZZLES
 from cutecc.operations.validity import refusal
@@ -69,6 +70,69 @@ def candidates_of(contest: Product, count: int, *, fused: bool = False) -> list[
     return [each for each in unique.values() if refusal(each) is None]
 
 
+def operations_of(contest: AnyContest, count: int) -> list[Any]:
+    """The default choice, and others, up to `count` of them by their estimated time."""
+    match contest:
+        case Product():
+            return [Gemm.of(each) for each in candidates_of(contest, count)]
+        case Grouped():
+            return _with_tiles(_grouped(contest), count)
+        case Convolution():
+            return _with_tiles(_convolution(contest), count)
+
+
+def _with_tiles(default: Any, count: int) -> list[Any]:
+    """An operation, and what it is with other tiles."""
+    listed = [default, *map(default.with_tile, default.tile_descriptions()[:count])]
+    return [*{each.description.key: each for each in listed}.values()]
+
+
+def _grouped(contest: Grouped) -> GroupedGemm:
+    """The default choice; weights lie as (groups, outputs, inputs)."""
+    n, k, rows = contest.n, contest.k, contest.rows
+    a, b, sizes = {
+        "fprop": ("row", "column", (rows, n, k)),
+        "dgrad": ("row", "row", (rows, k, n)),
+        "wgrad": ("column", "row", (n, k, rows)),
+    }[contest.pass_]
+    return GroupedGemm(
+        f"{contest.dtype}:{a}",
+        f"{contest.dtype}:{b}",
+        contest.result,
+        packing="depth" if contest.pass_ == "wgrad" else "rows",
+        epilogue="identity",
+        target=TARGET,
+        problem=(*sizes, contest.groups),
+    )
+
+
+def _convolution(contest: Convolution) -> Conv2d:
+    """The default choice."""
+    each = contest
+    x, y, filters = (
+        f"{dtype}:{aligned(dtype, channels)}"
+        for dtype, channels in (
+            (each.dtype, each.c // each.groups),
+            (each.dtype, each.k // each.groups),
+            (each.dtype, each.c // each.groups),
+        )
+    )
+    result = {"fprop": each.k, "dgrad": each.c, "wgrad": each.c}[each.pass_] // each.groups
+    return Conv2d(
+        each.pass_,
+        *{"fprop": (x, filters), "dgrad": (y, filters), "wgrad": (y, x)}[each.pass_],
+        f"{each.result}:{aligned(each.result, result)}",
+        epilogue="identity",
+        target=TARGET,
+        problem=ConvolutionProblem(
+            *(each.n, (each.h, each.w), each.c, each.k, (each.r, each.s)),
+            padding=each.padding,
+            stride=each.stride,
+            groups=each.groups,
+        ),
+    )
+
+
 def compile_plan(folder: Path, *, count: int, only: str = "", workers: int | None = None) -> int:
     """Compile all candidates into `folder`, and write the plan. Returns how many do not compile.
 
@@ -87,11 +151,9 @@ def compile_plan(folder: Path, *, count: int, only: str = "", workers: int | Non
         if only and only not in names_of(contest):
             continue
         plain = tuple(named(each) for each in operations_of(contest, count))
-        is_fused = contest.kind == "square" and isinstance(contest, Product) and contest.m in FUSED_SIZES
-        if is_fused and contest.dtype in HALVES:
+        fused: tuple[str, ...] = ()
+        if isinstance(contest, Product) and _is_fused(contest):
             fused = tuple(named(Gemm.of(each)) for each in candidates_of(contest, count, fused=True))
-        else:
-            fused = ()
         planned.append(msgspec.structs.replace(contest, candidates=plain, fused=fused))
     names = [*operations]
     failed: set[str] = set()
@@ -115,6 +177,10 @@ def compile_plan(folder: Path, *, count: int, only: str = "", workers: int | Non
     ]
     (folder / PLAN).write_bytes(msgspec.json.format(msgspec.json.encode(Plan(kept))))
     return len(failed)
+
+
+def _is_fused(contest: Product) -> bool:
+    return contest.kind == "square" and contest.m in FUSED_SIZES and contest.dtype in HALVES
 
 
 def _without(names: tuple[str, ...], failed: set[str]) -> tuple[str, ...]:

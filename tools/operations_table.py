@@ -97,7 +97,7 @@ def machine(results: Results) -> str:
 
 
 def draw(results: Results, folder: Path) -> list[Path]:
-    """Write pictures of speeds relative to torch's: of products of 16 bits and others, and of layers. Needs matplotlib."""
+    """Write pictures of speeds relative to torch's: of products, 16 bits and others, and layers. Needs matplotlib."""
     drawn: list[Path] = []
     products = _of(results, Product)
     others = [each for each in dict.fromkeys(found.contest.dtype for found in products) if each not in HALVES]
