@@ -53,7 +53,7 @@ def changes(description: GemmDescription, part: Part) -> list[Change]:
     Another instruction, type, or word counts more the less it is like the one that was given.
 
     What follows from a part changes with it: the epilogue's operands with C and D, the types that an instruction
-    multiplies with those of A and B, the N of wgmma with the threadblock's.
+    multiplies with those of A and B and with the arithmetic, the N of wgmma with the threadblock's.
     """
     found = list(_changes(description, part))
     return sorted((each for each in found if each[1] != description), key=lambda change: change[0])
@@ -71,11 +71,14 @@ def _changes(description: GemmDescription, part: Part) -> Iterator[Change]:
         yield from _epilogue_changes(description)
     elif part == "c":
         yield from _source_changes(description)
-    elif part in ("accumulator", "arithmetic"):
-        values = _ACCUMULATORS if part == "accumulator" else ARITHMETICS
-        for distance, value in enumerate(values):
-            instruction = replace(description.instruction, **{part: value})
+    elif part == "accumulator":
+        for distance, value in enumerate(_ACCUMULATORS):
+            instruction = replace(description.instruction, accumulator=value)
             yield distance, _tied(description, replace(description, instruction=instruction))
+    elif part == "arithmetic":
+        for distance, value in enumerate(ARITHMETICS):
+            changed = replace(description, instruction=replace(description.instruction, arithmetic=value))
+            yield distance, replace(changed, instruction=_of_operands(changed))
     else:
         yield from _word_changes(description, part)
 
@@ -139,7 +142,7 @@ def _instruction_changes(description: GemmDescription) -> Iterator[Change]:
     """Every unit and shape for the types of A and B, with the accumulator and arithmetic that are there."""
     given = description.instruction
     for unit in ("tensor_op", "simt", "wgmma"):
-        a, b = (multiplied_type(unit, each.dtype) for each in (description.a, description.b))
+        a, b = (multiplied_type(unit, each.dtype, given.arithmetic) for each in (description.a, description.b))
         for shape in _shapes(unit, a, b):
             if unit == "wgmma" and shape[1] != description.tile.threadblock[1] and given.unit != unit:
                 continue
@@ -181,7 +184,7 @@ def _alignments(operand: Operand) -> Iterator[tuple[float, Operand]]:
 def _of_operands(description: GemmDescription) -> MathInstruction:
     """The instruction with the types of A and B; its shape stays if it can, and is the nearest one if not."""
     given = description.instruction
-    a, b = (multiplied_type(given.unit, each.dtype) for each in (description.a, description.b))
+    a, b = (multiplied_type(given.unit, each.dtype, given.arithmetic) for each in (description.a, description.b))
     shapes = _shapes(given.unit, a, b)
     if not all(each in _MULTIPLIED for each in (a, b)):
         return given

@@ -21,7 +21,7 @@ from cutecc.operations.epilogue.graph import Epilogue
 from cutecc.operations.epilogue.values import ACCUM, Output, default_conversion
 from cutecc.operations.epilogue.verification import compute_type
 from cutecc.operations.instruction import Arithmetic, MathInstruction, Unit, as_instruction, instruction_type
-from cutecc.operations.instruction_set import KINDS, kind_of, memory_type, multiplied_type
+from cutecc.operations.instruction_set import KINDS, kind_of, memory_type, multiplied_type, why_not
 from cutecc.operations.kernels.family import TilePart
 from cutecc.operations.operand import Layout, Operand, as_operand, type_name
 from cutecc.operations.rules import RESULTS
@@ -159,26 +159,42 @@ def fitting_instructions(
         arithmetic = known_word(arithmetic, get_args(Arithmetic), "arithmetic")  # type: ignore[assignment]
     usual = USUAL_ACCUMULATORS.get(a.dtype, "f32")
     wanted = usual if accumulator is None else instruction_type(type_name(accumulator))
-    found: list[MathInstruction] = []
-    for each in (unit,) if unit else _UNITS:
-        types = multiplied_type(each, a.dtype), multiplied_type(each, b.dtype)
-        rounds = types != (a.dtype, b.dtype) and arithmetic != "multiply_add_fast_f32"
-        if not rounds or unit is not None or "tf32" in (a.dtype, b.dtype):
-            found += _instructions(each, types, wanted, arithmetic, Target.parse(target))
-    if not found:
+    found = {each: [*_instructions(each, (a, b), wanted, arithmetic, Target.parse(target))] for each in _UNITS}
+    units = [unit] if unit else [each for each in _UNITS if not _rounds(each, (a, b), arithmetic)]
+    asked = [one for each in units for one in found[each]]
+    if not asked:
         where = f"{unit} of {target}" if unit else target
         how = f" with {arithmetic}" if arithmetic else ""
-        raise UsageError(
-            f"{where} does not multiply {a.dtype} by {b.dtype} into {wanted}{how}",
-            hints=[f"on {target} there is {each}" for each in _on_offer(target, unit)],
-        )
-    return found
+        hints = [f"on {target} there is {each}" for each in _on_offer(target, unit)]
+        kind = unit and kind_of(unit, *_multiplied(unit, (a, b), arithmetic))
+        if kind and arithmetic and any(found.values()):
+            other = next(each for each in _UNITS if found[each])
+            hints = [why_not(kind, arithmetic), f"{other} of {target} does", *hints]
+        raise UsageError(f"{where} does not multiply {a.dtype} by {b.dtype} into {wanted}{how}", hints=hints)
+    return asked
+
+
+def _multiplied(unit: Unit, operands: tuple[Operand, Operand], arithmetic: Arithmetic | None) -> tuple[str, str]:
+    a, b = operands
+    return multiplied_type(unit, a.dtype, arithmetic), multiplied_type(unit, b.dtype, arithmetic)
+
+
+def _rounds(unit: Unit, operands: tuple[Operand, Operand], arithmetic: Arithmetic | None) -> bool:
+    """Whether a unit rounds f32 to tf32, and nobody has asked for that."""
+    dtypes = tuple(each.dtype for each in operands)
+    is_rounded = _multiplied(unit, operands, arithmetic) != dtypes and arithmetic != "multiply_add_fast_f32"
+    return is_rounded and "tf32" not in dtypes
 
 
 def _instructions(
-    unit: Unit, types: tuple[str, str], accumulator: str, arithmetic: Arithmetic | None, target: Target
+    unit: Unit,
+    operands: tuple[Operand, Operand],
+    accumulator: str,
+    arithmetic: Arithmetic | None,
+    target: Target,
 ) -> Iterator[MathInstruction]:
-    """The instructions of one unit of a target that multiply elements of these types."""
+    """The instructions of one unit of a target that multiply these operands."""
+    types = _multiplied(unit, operands, arithmetic)
     kind = kind_of(unit, *types)
     if kind is None or not kind.exists_on(target) or accumulator not in kind.accumulators:
         return
@@ -392,7 +408,7 @@ def _on_offer(target: str, unit: Unit | None) -> list[str]:
         if kind.exists_on(Target.parse(target)) and unit in (None, kind.unit):
             types = memory_type(kind.a) if kind.a == kind.b else f"{kind.a} by {kind.b}"
             lines.setdefault(kind.unit, []).append(f"{types} into {' or '.join(kind.accumulators)}")
-    return [f"{each} on {', '.join(types)}" for each, types in lines.items()]
+    return [f"{each} on {', '.join(dict.fromkeys(types))}" for each, types in lines.items()]
 
 
 def _as_asked(described: Sequence[GemmDescription], request: TileRequest) -> GemmDescription:

@@ -13,12 +13,21 @@ from cutecc.operations.words import extents, known_word, shown, text_of, unknown
 
 Unit = Literal["simt", "tensor_op", "wgmma"]
 """What executes: a thread's own multiplier, `mma.sync` of a warp, `wgmma` of four warps (a warpgroup)."""
-Arithmetic = Literal["multiply_add", "multiply_add_fast_f32", "multiply_add_saturate"]
+Arithmetic = Literal[
+    "multiply_add",
+    "multiply_add_fast_f32",
+    "multiply_add_fast_f16",
+    "multiply_add_fast_bf16",
+    "multiply_add_saturate",
+]
 """`multiply_add_fast_f32` splits every f32 into two tf32 and multiplies three times, for nearly the digits of f32.
+`multiply_add_fast_f16` and `multiply_add_fast_bf16` round every f32 to that type and multiply once.
 `multiply_add_saturate` stops at the ends of the integer accumulator's range."""
 
 UNITS: tuple[Unit, ...] = get_args(Unit)
 ARITHMETICS: tuple[Arithmetic, ...] = get_args(Arithmetic)
+NARROWED: dict[Arithmetic, str] = {"multiply_add_fast_f16": "f16", "multiply_add_fast_bf16": "bf16"}
+"""What an arithmetic rounds f32 to, in registers on the way from shared memory to the tensor cores."""
 INSTRUCTION_TYPES = ("f64", "f32", "tf32", "f16", "bf16", "f8E4M3FN", "f8E5M2", "i8", "i32")
 """What instructions multiply and add; `tf32` is what tensor cores make of f32 in memory."""
 
@@ -31,7 +40,7 @@ class MathInstruction:
     shape: tuple[int, int, int]
     """M, N, K of one instruction: (1, 1, 1) of `simt`; (64, n, k) of `wgmma`, where n is the threadblock's N."""
     a: str
-    """The type of A as it is multiplied."""
+    """The type of A as it is multiplied, or f32 where the arithmetic rounds it."""
     b: str
     accumulator: str
     arithmetic: Arithmetic = "multiply_add"
@@ -63,6 +72,11 @@ class MathInstruction:
         shape = "x".join(map(str, self.shape))
         words = [self.unit, shape, self.a, self.b, self.accumulator]
         return ":".join(words if self.arithmetic == "multiply_add" else [*words, self.arithmetic])
+
+    @property
+    def multiplies(self) -> str:
+        """What tensor cores get of A: its type, or what the arithmetic rounds it to."""
+        return NARROWED.get(self.arithmetic, self.a)
 
     def transposed(self) -> MathInstruction:
         """What computes the transposed product; the shape stays, since no unit has the transposed one."""

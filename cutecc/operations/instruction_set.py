@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cutecc.operations.instruction import Arithmetic, MathInstruction, Unit
+from cutecc.operations.instruction import NARROWED, Arithmetic, MathInstruction, Unit
 from cutecc.operations.operand import ROUNDED_TYPES
 from cutecc.target import Target
 
@@ -65,6 +65,7 @@ KINDS: tuple[InstructionKind, ...] = (
     InstructionKind("simt", "f32", "f32", ("f32",), ((1, 1, 1),)),
     InstructionKind("tensor_op", "f64", "f64", ("f64",), ((8, 8, 4),)),
     InstructionKind("tensor_op", "tf32", "tf32", ("f32",), ((16, 8, 8),), ("multiply_add", "multiply_add_fast_f32")),
+    InstructionKind("tensor_op", "f32", "f32", ("f32",), ((16, 8, 16), (16, 8, 8)), tuple(NARROWED)),
     InstructionKind("tensor_op", "f16", "f16", ("f32", "f16"), ((16, 8, 16), (16, 8, 8))),
     InstructionKind("tensor_op", "bf16", "bf16", ("f32",), ((16, 8, 16), (16, 8, 8))),
     InstructionKind("tensor_op", "i8", "i8", ("i32",), ((16, 8, 32),), ("multiply_add_saturate",)),
@@ -86,9 +87,23 @@ def kind_of(unit: Unit, a: str, b: str) -> InstructionKind | None:
     return _BY_TYPES.get((unit, a, b))
 
 
-def multiplied_type(unit: Unit, dtype: str) -> str:
-    """What a unit makes of elements of this type in memory: tensor cores multiply f32 as tf32."""
-    return "tf32" if dtype == "f32" and unit != "simt" else dtype
+def multiplied_type(unit: Unit, dtype: str, arithmetic: Arithmetic | None = None) -> str:
+    """What a unit makes of elements of this type in memory: tensor cores multiply f32 as tf32.
+
+    An arithmetic that rounds f32 to something else has it as f32.
+    """
+    keeps = unit == "simt" or (unit == "tensor_op" and arithmetic in NARROWED)
+    return "tf32" if dtype == "f32" and not keeps else dtype
+
+
+def why_not(kind: InstructionKind, arithmetic: Arithmetic) -> str:
+    """Why a unit does not multiply in that way."""
+    if arithmetic in NARROWED and kind.unit == "wgmma":
+        return (
+            f"{arithmetic} rounds f32 to {NARROWED[arithmetic]} in registers, and wgmma reads A and B from shared "
+            "memory as they are"
+        )
+    return f"{kind.unit} on {kind.a} is {' or '.join(kind.arithmetics)}, not {arithmetic}"
 
 
 def memory_type(multiplied: str) -> str:

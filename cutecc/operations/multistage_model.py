@@ -89,8 +89,8 @@ def _rate(description: GemmDescription, gpu: Machine) -> float:
         return gpu.f64 if instruction.a == "f64" else gpu.f32
     if instruction.a == "f64":
         return gpu.f64_tensor
-    rate = gpu.tensor * 16 / type_bits(instruction.a)
-    if instruction.shape == (16, 8, 8) and instruction.a != "tf32":
+    rate = gpu.tensor * 16 / type_bits(instruction.multiplies)
+    if instruction.shape == (16, 8, 8) and instruction.multiplies != "tf32":
         rate *= 0.75
     return rate / 3 if instruction.arithmetic == "multiply_add_fast_f32" else rate
 

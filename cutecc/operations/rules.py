@@ -11,7 +11,14 @@ from functools import cache
 from cutecc.operations.description import BATCH_MODES, SPLIT_K_MODES, GemmDescription, matched
 from cutecc.operations.epilogue.graph import Epilogue
 from cutecc.operations.epilogue.values import Input, Output
-from cutecc.operations.instruction_set import WGMMA_TARGET, InstructionKind, extents_in_words, kind_of, multiplied_type
+from cutecc.operations.instruction_set import (
+    WGMMA_TARGET,
+    InstructionKind,
+    extents_in_words,
+    kind_of,
+    multiplied_type,
+    why_not,
+)
 from cutecc.operations.kernels.family import Part, Refusal
 from cutecc.operations.operand import WIDEST_ALIGNMENT, Operand
 from cutecc.target import Target
@@ -35,8 +42,11 @@ def multiplied_types(description: GemmDescription) -> Refusal | None:
         ("A", description.a, instruction.a),
         ("B", description.b, instruction.b),
     ):
-        if multiplied != (expected := multiplied_type(instruction.unit, operand.dtype)):
+        arithmetic = instruction.arithmetic
+        if multiplied != (expected := multiplied_type(instruction.unit, operand.dtype, arithmetic)):
             part: Part = "a.dtype" if name == "A" else "b.dtype"
+            if instruction.unit == "tensor_op" and "f32" in (multiplied, expected):
+                expected += f" with {arithmetic}"
             reason = f"{instruction.unit} multiplies {name} of type {operand.dtype} as {expected}, not as {multiplied}"
             return Refusal(reason, ("instruction", part))
     return None
@@ -68,8 +78,7 @@ def arithmetic_exists(description: GemmDescription) -> Refusal | None:
     kind, given = _kind(description), description.instruction.arithmetic
     if kind is None or given in kind.arithmetics:
         return None
-    reason = f"{kind.unit} on {kind.a} is {' or '.join(kind.arithmetics)}, not {given}"
-    return Refusal(reason, ("arithmetic", "instruction", "a.dtype", "b.dtype"))
+    return Refusal(why_not(kind, given), ("arithmetic", "instruction", "a.dtype", "b.dtype"))
 
 
 def accumulator_exists(description: GemmDescription) -> Refusal | None:

@@ -13,6 +13,8 @@ A block of `warps` warps computes one tile of D. Tiles of A and B, each `threadb
 
 f64 on sm_90 and newer is multiplied sixteen rows and eight of K at a time, see `has_wide_f64`. `multiply_add` rounds
 f32 to the nearest tf32; `multiply_add_fast_f32` makes two tf32 of each, and NaN of an infinite one.
+`multiply_add_fast_f16` and `multiply_add_fast_bf16` load f32 as for tf32, and round the fragments of one or two such
+steps along K to those of one instruction.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from math import gcd
 from typing import Literal
 
 from cutecc.operations.description import GemmDescription
+from cutecc.operations.instruction import MathInstruction
 from cutecc.operations.kernels.family import Part, Refusal
 from cutecc.operations.kernels.signature import INTERLEAVED
 from cutecc.operations.kernels.workspace import log2, round_up
@@ -193,10 +196,20 @@ def has_wide_f64(description: GemmDescription) -> bool:
     return description.instruction.a == "f64" and target.major >= 9 and rows % 16 == 0
 
 
+def loaded_as(instruction: MathInstruction) -> MathInstruction:
+    """The instruction for which fragments of A and B are loaded: that of tf32 where f32 is rounded to other types."""
+    if instruction.multiplies == instruction.a:
+        return instruction
+    return MathInstruction("tensor_op", (16, 8, 8), "tf32", "tf32", instruction.accumulator)
+
+
 def steps_at_once(description: GemmDescription) -> int:
-    """How many instructions along K, as they are described, are multiplied at once: fragments of two such are held."""
-    steps = description.tile.threadblock[2] // description.tile.warps[2] // description.instruction.shape[2]
-    return WIDE_F64_STEPS if has_wide_f64(description) and steps % (2 * WIDE_F64_STEPS) == 0 else 1
+    """How many steps along K, as they are loaded, are multiplied at once: fragments of two such are held."""
+    instruction = description.instruction
+    if has_wide_f64(description):
+        steps = description.tile.threadblock[2] // description.tile.warps[2] // instruction.shape[2]
+        return WIDE_F64_STEPS if steps % (2 * WIDE_F64_STEPS) == 0 else 1
+    return instruction.shape[2] // loaded_as(instruction).shape[2]
 
 
 def shared_memory_bytes(description: GemmDescription) -> int:

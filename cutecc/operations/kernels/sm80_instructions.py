@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import cutlass
 import cutlass._mlir.dialects.cute_nvgpu as cute_nvgpu_ir
@@ -20,7 +21,7 @@ from cutlass.cutlass_dsl import T, dsl_user_op
 from cutecc.operations.description import GemmDescription
 from cutecc.operations.instruction import MathInstruction
 from cutecc.operations.kernels.numeric import numeric
-from cutecc.operations.kernels.sm80 import LANE_ROWS, RUN, RUN_ROWS, OperandPlan, has_wide_f64, plans
+from cutecc.operations.kernels.sm80 import LANE_ROWS, RUN, RUN_ROWS, OperandPlan, has_wide_f64, loaded_as, plans
 
 
 class SyncMmaTrait(Trait):
@@ -62,8 +63,11 @@ def make_atom_operation(instruction: MathInstruction) -> WarpMmaOp:
 
 
 def make_tiled_mma(description: GemmDescription) -> cute.TiledMma:
-    """The MMA of a whole threadblock tile, in which every warp has neighbouring rows and columns."""
-    operation = make_atom_operation(description.instruction)
+    """The MMA of a whole threadblock tile, in which every warp has neighbouring rows and columns.
+
+    As A and B are loaded: what multiplies `multiply_add_fast_f16` has other fragments of them, and the same of D.
+    """
+    operation = make_atom_operation(loaded_as(description.instruction))
     m, n, k = operation.shape_mnk
     plan_a, plan_b = plans(description)
     order = (_order(plan_a, m), _order(plan_b, n), k * description.tile.warps[2])
@@ -106,6 +110,9 @@ class Multiplication:
         if self.has_wide_f64:
             self._add_f64(sums, steps)
             return
+        if self.instruction.multiplies != self.instruction.a:
+            self._add_narrowed(sums, steps)
+            return
         for a, b in steps:
             if self.instruction.a == "tf32":
                 self._add_tf32(tiled_mma, sums, a, b)
@@ -119,6 +126,13 @@ class Multiplication:
             cute.gemm(tiled_mma, sums, rounding_errors(a, a_big), b_big, sums)
             cute.gemm(tiled_mma, sums, a_big, rounding_errors(b, b_big), sums)
         cute.gemm(tiled_mma, sums, a_big, b_big, sums)
+
+    def _add_narrowed(self, sums, steps) -> None:
+        """f32 rounded to what the arithmetic says: one instruction along K for all that is multiplied at once."""
+        dtype = numeric(self.instruction.multiplies)
+        atom = cute.make_mma_atom(warp.MmaF16BF16Op(dtype, numeric("f32"), self.instruction.shape))
+        a, b = (narrowed(each, dtype) for each in zip(*steps, strict=True))
+        cute.gemm(atom, sums, a, b, sums)
 
     def _add_f64(self, sums, steps) -> None:
         """Atoms of (8, 8, 4), two one above the other and all along K, in one instruction."""
@@ -148,6 +162,26 @@ def rounding_errors(source: cute.Tensor, rounded: cute.Tensor) -> cute.Tensor:
     for i in range(cute.size(source)):
         errors[i] = exact[i] - nearest[i]
     return rounded_to_tf32(errors)
+
+
+def narrowed(steps: Sequence[cute.Tensor], dtype: type[cutlass.Numeric]) -> cute.Tensor:
+    """The fragments of f32 of one or two steps, eight along K each, rounded to one of `dtype`: nearest, ties to even.
+
+    Of a row, a lane has the elements t and t + 4 of each eight of K, and those at 2 t and 2 t + 1 of each eight in the
+    wider fragment. It may take the former for the latter, since it does so for A and B alike.
+    """
+    halves = cute.size(steps[0], mode=[0]) // 2
+    """Of the rows of an instruction that a lane has elements of: 2 of A, 1 of B."""
+    rows = cute.size(steps[0], mode=[1])
+    shape = (2, *((2,) if halves == 2 else ()), *((2,) if len(steps) == 2 else ()))
+    exact = cute.make_rmem_tensor((shape if len(shape) > 1 else 2, rows), cutlass.Float32)
+    for number, step in enumerate(steps):
+        values = cute.recast_tensor(step, cutlass.Float32)
+        for row, half, pair in product(range(rows), range(halves), range(2)):
+            exact[pair + 2 * (half + halves * number), row] = values[half + halves * pair, row]
+    rounded = cute.make_rmem_tensor(exact.shape, dtype)
+    rounded.store(exact.load().to(dtype))
+    return rounded
 
 
 @dsl_user_op

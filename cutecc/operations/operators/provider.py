@@ -69,7 +69,7 @@ class CuteccGemmDesign(BLASDesignMetadata):
     """`simt`, `tensor_op` or `wgmma`."""
     instruction_shape: tuple[int, int, int]
     multiplied: str
-    """The type that is multiplied: `tf32` where tensor cores round f32 operands to it."""
+    """The type that is multiplied: `tf32`, `f16` or `bf16` where f32 operands are rounded to it."""
     arithmetic: str
     warps: tuple[int, int, int]
     schedule: str
@@ -201,7 +201,7 @@ def _metadata(description: GemmDescription) -> Any:
             num_smem_stages=tile.stages,
             unit=instruction.unit,
             instruction_shape=instruction.shape,
-            multiplied=instruction.a,
+            multiplied=instruction.multiplies,
             arithmetic=instruction.arithmetic,
             warps=tile.warps,
             schedule=tile.schedule,

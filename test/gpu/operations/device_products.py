@@ -268,9 +268,12 @@ def _random(each: Stored, case: Case, description: GemmDescription, generator: n
         return generator.integers(-4, 5, each.codes.shape).astype(kind.code)
     codes = kind.random(each.codes.size, generator).reshape(each.codes.shape)
     instruction = description.instruction
-    if each.dtype == "f32" and (instruction.a, instruction.arithmetic) == ("tf32", "multiply_add"):
-        # No more digits than tf32 has.
-        codes = (np.ascontiguousarray(codes).view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
+    if each.dtype == "f32" and instruction.arithmetic != "multiply_add_fast_f32":
+        # No more digits than what is multiplied has.
+        mask = {"tf32": 0xFFFFE000, "f16": 0xFFFFE000, "bf16": 0xFFFF0000}.get(instruction.multiplies, 0xFFFFFFFF)
+        codes = (np.ascontiguousarray(codes).view(np.uint32) & np.uint32(mask)).view(np.float32)
+        if instruction.multiplies == "f16":
+            codes = codes.astype(np.float16).astype(np.float32)
     return codes
 
 
@@ -280,7 +283,7 @@ def _accumulation(description: GemmDescription) -> float:
         return INTO_F16
     if instruction.arithmetic == "multiply_add_fast_f32":
         return FAST_F32
-    return max(ACCUMULATION[instruction.a], ACCUMULATION[instruction.b])
+    return max(ACCUMULATION[instruction.multiplies], ACCUMULATION[instruction.transposed().multiplies])
 
 
 def _functions(epilogue: Epilogue) -> float:

@@ -10,6 +10,7 @@ import pytest
 from cutecc.errors import UsageError
 from cutecc.operations.candidates import MOST_TILES, choose, fitting_instructions, gemm_descriptions, tile_descriptions
 from cutecc.operations.description import SPLIT_K_MODES, GemmDescription
+from cutecc.operations.instruction import MathInstruction
 from cutecc.operations.operand import Operand
 from cutecc.operations.tile import TileRequest
 from cutecc.operations.tile_model import Problem, cycles, slices
@@ -71,6 +72,14 @@ def test_f32_is_rounded_to_tf32_only_where_that_is_asked_for() -> None:
     assert choose(*plain, target="sm_90a", instruction=asked.instruction) == asked
     thrice = choose(*plain, target="sm_90a", arithmetic="multiply_add_fast_f32").instruction
     assert (thrice.unit, thrice.a, thrice.arithmetic) == ("tensor_op", "tf32", "multiply_add_fast_f32")
+    for word, bits in (("multiply_add_fast_f16", "f16"), ("multiply_add_fast_bf16", "bf16")):
+        once = choose(*plain, target="sm_90a", arithmetic=word).instruction
+        assert (once.unit, once.shape, once.a, once.multiplies) == ("tensor_op", (16, 8, 16), "f32", bits)
+        assert MathInstruction.parse(str(once)) == once
+        with pytest.raises(UsageError, match="with multiply_add_fast") as refused:
+            choose(*plain, target="sm_90a", arithmetic=word, unit="wgmma")
+        assert refused.value.hints[0].startswith(f"{word} rounds f32 to {bits} in registers, and wgmma reads")
+        assert refused.value.hints[1] == "tensor_op of sm_90a does"
     kept = fitting_instructions(*map(Operand.parse, plain[:2]), target="sm_90a")
     assert [(each.unit, each.a) for each in kept] == [("simt", "f32")]
     with pytest.raises(UsageError, match="simt of sm_80 does not multiply tf32 by tf32"):

@@ -59,6 +59,20 @@ TF32: dict[str, Any] = {
     "shape": (16, 8, 8),
     "threadblock": (128, 128, 32),
 }
+FAST_BF16: dict[str, Any] = {
+    **TF32,
+    "types": ("f32", "f32"),
+    "shape": (16, 8, 16),
+    "arithmetic": "multiply_add_fast_bf16",
+}
+WGMMA_TF32: dict[str, Any] = {
+    "a": "f32:row",
+    "b": "f32:column",
+    "d": "f32:row",
+    "types": ("tf32", "tf32"),
+    "shape": (64, 128, 8),
+    "threadblock": (128, 128, 32),
+}
 RULES: list[tuple[Make, dict[str, Any], dict[str, Any], str, tuple[str, ...]]] = [
     (
         tensor_op,
@@ -105,6 +119,45 @@ RULES: list[tuple[Make, dict[str, Any], dict[str, Any], str, tuple[str, ...]]] =
         {"arithmetic": "multiply_add_fast_f32"},
         "tensor_op on f16 is multiply_add, not multiply_add_fast_f32",
         ("arithmetic multiply_add, not multiply_add_fast_f32",),
+    ),
+    (
+        tensor_op,
+        FAST_BF16,
+        {"arithmetic": "multiply_add_fast_bf16"},
+        "tensor_op on f16 is multiply_add, not multiply_add_fast_bf16",
+        ("arithmetic multiply_add, not multiply_add_fast_bf16",),
+    ),
+    (
+        tensor_op,
+        FAST_BF16,
+        {**FAST_BF16, "types": ("tf32", "tf32"), "shape": (16, 8, 8)},
+        "tensor_op multiplies A of type f32 as f32 with multiply_add_fast_bf16, not as tf32",
+        ("an instruction on f32 by f32, not tf32 by tf32",),
+    ),
+    (
+        tensor_op,
+        TF32,
+        {**TF32, "types": ("f32", "f32")},
+        "tensor_op multiplies A of type f32 as tf32 with multiply_add, not as f32",
+        ("an instruction on tf32 by tf32, not f32 by f32",),
+    ),
+    (
+        simt,
+        {},
+        {"arithmetic": "multiply_add_fast_f16"},
+        "simt on f32 is multiply_add, not multiply_add_fast_f16",
+        ("instruction tensor_op 16x8x8, not simt 1x1x1", "tile 64x64x16, not 64x64x8"),
+    ),
+    (
+        wgmma,
+        {},
+        {**WGMMA_TF32, "arithmetic": "multiply_add_fast_f16"},
+        "multiply_add_fast_f16 rounds f32 to f16 in registers, and wgmma reads A and B from shared memory as they are",
+        (
+            "instruction tensor_op 16x8x16, not wgmma 64x128x8",
+            "warps 2x2x1, not 2x1x1",
+            "schedule multistage, not cooperative",
+        ),
     ),
     (
         tensor_op,

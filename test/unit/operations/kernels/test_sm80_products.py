@@ -25,6 +25,9 @@ BF16 = "tensor_op:16x8x16:bf16:bf16:f32"
 BF16_SHORT = "tensor_op:16x8x8:bf16:bf16:f32"
 TF32 = "tensor_op:16x8x8:tf32:tf32:f32"
 FAST_F32 = f"{TF32}:multiply_add_fast_f32"
+FAST_F16 = "tensor_op:16x8x16:f32:f32:f32:multiply_add_fast_f16"
+FAST_F16_SHORT = "tensor_op:16x8x8:f32:f32:f32:multiply_add_fast_f16"
+FAST_BF16 = "tensor_op:16x8x16:f32:f32:f32:multiply_add_fast_bf16"
 F64 = "tensor_op:8x8x4:f64:f64:f64"
 I8 = "tensor_op:16x8x32:i8:i8:i32:multiply_add_saturate"
 E4M3 = "tensor_op:16x8x32:f8E4M3FN:f8E4M3FN:f32"
@@ -58,6 +61,28 @@ CASES: list[tuple[Any, ...]] = [
         {"mode": "split_k_parallel", "slices": 2},
     ),
     (FAST_F32, "32x32x32:stages=2:warps=1x1x2", "f32:column:4", "f32:row:1", "f32:row:1", (36, 37, 37), SPLIT, {}),
+    (
+        FAST_F16,
+        "32x32x64:stages=3:warps=2x1x2",
+        "f32:row:2",
+        "f32:column:1",
+        "f32:row:1",
+        (35, 29, 74),
+        TF32_FACTORS,
+        {},
+    ),
+    (
+        *(FAST_F16, "64x32x32:stages=2:warps=2x2x1", "f32:column:2", "f32:row:4", "f16:row:8", (70, 48, 37), HALF),
+        {"mode": "split_k_serial", "slices": 2, "launches": 2},
+    ),
+    (
+        *(FAST_F16_SHORT, "32x32x16:stages=3:warps=1x2x1", "f32:row:1", "f32:row:1", "f32:row:1", (35, 45, 37)),
+        *(TF32_FACTORS, {"mode": "batched", "batches": 2}),
+    ),
+    (
+        *(FAST_BF16, "32x64x32:stages=4:warps=2x2x1", "f32:column:1", "f32:column:4", "f32:row:1", (38, 45, 76)),
+        *(8e-3, {"mode": "array", "batches": 2}),
+    ),
     (F64, "64x32x16:stages=3:warps=2x2x1", "f64:row:2", "f64:column:1", "f64:row:1", (70, 45, 38), DOUBLE, {}),
     (
         *(F64, "64x32x16:stages=4:warps=4x1x1", "f64:column:2", "f64:row:2", "f64:row:2", (70, 46, 45), DOUBLE),
@@ -120,7 +145,7 @@ def test_any_size(m: int, n: int, k: int):
 
 def _times_identity(instruction: str, values: Any) -> Any:
     """`values` (M, 32) f32 as they come out of a product with the identity."""
-    parts = ("32x32x16:stages=2:warps=1x1x1", "f32:row:4", "f32:row:4", "f32:row:4")
+    parts = ("32x32x32:stages=2:warps=1x1x1", "f32:row:4", "f32:row:4", "f32:row:4")
     description = describe(instruction, *parts)
     operands = description.a, description.b, description.d
     a, b, d = (Matrix(operand, 32, 32, 1, rows_contiguous=True) for operand in operands)
@@ -142,6 +167,64 @@ def numbers() -> Any:
 def test_tf32_factors_are_rounded_to_nearest_ties_away_from_zero(numbers: Any):
     rounded = ((numbers.view(np.uint32) + 0x1000) & 0xFFFFE000).view(np.float32)
     np.testing.assert_array_equal(_times_identity(TF32, numbers), rounded)
+
+
+def _nearest(dtype: str, values: Any) -> Any:
+    """f32 rounded to another type, ties to even, by numpy."""
+    if dtype == "f16":
+        with np.errstate(over="ignore"):
+            return values.astype(np.float16).astype(np.float32)
+    codes = values.view(np.uint32).astype(np.uint64)
+    rounded = ((codes + 0x7FFF + ((codes >> 16) & 1)) & 0xFFFF0000).astype(np.uint32).view(np.float32)
+    return np.where(np.isnan(values), values, rounded)
+
+
+NARROWED = [(FAST_F16, "f16"), (FAST_F16_SHORT, "f16"), (FAST_BF16, "bf16")]
+
+
+@pytest.mark.parametrize(("instruction", "dtype"), NARROWED)
+def test_factors_are_rounded_to_16_bits_nearest_ties_to_even(instruction: str, dtype: str):
+    values = np.random.default_rng(0).standard_normal((32, 32)).astype(np.float32)
+    values[0, :8] = [1 + tie * 2**-11 + off for tie in (1, -1, 3, 5) for off in (0, 2**-20)]
+    values[1, :8] = [1 + tie * 2**-8 + off for tie in (1, -1, 3, 5) for off in (0, 2**-20)]
+    values[2, :6] = [2**-24, 2**-25, 3 * 2**-26, 65519, 1e-45, -0.0]  # subnormal numbers of f16, none, and its largest
+    np.testing.assert_array_equal(_times_identity(instruction, values), _nearest(dtype, values))
+
+
+@pytest.mark.parametrize(("instruction", "dtype"), NARROWED)
+def test_what_is_not_finite_stays_so_and_what_is_too_large_is_infinite(instruction: str, dtype: str):
+    special = np.array([np.inf, -np.inf, np.nan, 65520, -1e5, 65519, 3.4e38, np.finfo(np.float32).max], np.float32)
+    values = np.zeros((32, 32), np.float32)
+    np.fill_diagonal(values, np.resize(special, 32))
+    found = np.diagonal(_times_identity(instruction, values))
+    np.testing.assert_array_equal(found, _nearest(dtype, np.resize(special, 32)))
+    assert np.isinf(found[3]) == (dtype == "f16") and np.isinf(found[7])
+
+
+@pytest.mark.parametrize(("instruction", "dtype"), NARROWED[::2])
+@pytest.mark.parametrize("layouts", [(a, b) for a in ("row", "column") for b in ("row", "column")])
+def test_products_are_those_of_rounded_operands_bit_for_bit(instruction: str, dtype: str, layouts: tuple[str, str]):
+    parts = ("32x32x32:stages=3:warps=1x2x1", f"f32:{layouts[0]}:1", f"f32:{layouts[1]}:1", "f32:row:1")
+    description = describe(instruction, *parts)
+    generator = np.random.default_rng(1)
+    (m, n, k), ulp = (35, 29, 45), 2.0 ** (-10 if dtype == "f16" else -7)
+    a, b = (
+        Matrix(operand, rows, k, 1, rows_contiguous=contiguous)
+        for operand, rows, contiguous in (
+            (description.a, m, layouts[0] == "row"),
+            (description.b, n, layouts[1] == "column"),
+        )
+    )
+    for each in (a, b):
+        # Few digits, so that sums are exact, and what rounding takes away: up to half a unit, ties too.
+        digits = generator.integers(9, 16, each.codes.shape) * generator.choice([-1, 1], each.codes.shape) / 8
+        away = generator.integers(-4, 5, each.codes.shape) / 8 * ulp
+        each.codes[...] = digits + away
+    d = Matrix(description.d, m, n, 1, rows_contiguous=True)
+    compile_kernel(description)((m, n, k, 1), a, b, (d,), None, None, 0, device="cpu")
+    left, right = (_nearest(dtype, each.codes[..., 0].astype(np.float32)).astype(np.float64) for each in (a, b))
+    np.testing.assert_array_equal(d.codes[..., 0], left @ right.T)
+    assert (left != a.codes[..., 0]).mean() > 0.5
 
 
 def test_two_tf32_of_each_factor_hold_22_bits(numbers: Any):
