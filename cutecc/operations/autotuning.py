@@ -15,10 +15,11 @@ import msgspec
 from cutecc.cache.folder import CacheError
 from cutecc.errors import Error, LaunchError, NoGpuError, UsageError
 from cutecc.operations import winners
-from cutecc.operations.candidates import ORDERS, USUAL_ACCUMULATORS
+from cutecc.operations.candidates import ORDERS
 from cutecc.operations.choosing import EpilogueLike, device_target, problem_of, target_name
 from cutecc.operations.description import GemmDescription
 from cutecc.operations.discovery import Arguments, Request, ranked, read_arguments
+from cutecc.operations.fitting_instructions import USUAL_ACCUMULATORS
 from cutecc.operations.gemm import Gemm
 from cutecc.operations.operation import compile_all
 from cutecc.operations.tile_model import Problem, machine

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import product
 from math import log2
-from typing import Any, cast, get_args
+from typing import Any, cast
 
 from cutecc.errors import UsageError
 from cutecc.operations.any_description import AnyDescription
@@ -20,10 +20,12 @@ from cutecc.operations.description import (
 from cutecc.operations.epilogue.graph import Epilogue
 from cutecc.operations.epilogue.values import ACCUM, Output, default_conversion
 from cutecc.operations.epilogue.verification import compute_type
-from cutecc.operations.instruction import Arithmetic, MathInstruction, Unit, as_instruction, instruction_type
-from cutecc.operations.instruction_set import KINDS, kind_of, memory_type, multiplied_type, why_not
+from cutecc.operations.fitting_instructions import USUAL_ACCUMULATORS as USUAL_ACCUMULATORS
+from cutecc.operations.fitting_instructions import fitting_instructions
+from cutecc.operations.instruction import UNITS, Arithmetic, MathInstruction, Unit, as_instruction
+from cutecc.operations.instruction_set import KINDS, memory_type
 from cutecc.operations.kernels.family import TilePart
-from cutecc.operations.operand import Layout, Operand, as_operand, type_name
+from cutecc.operations.operand import Layout, Operand, as_operand
 from cutecc.operations.rules import RESULTS
 from cutecc.operations.swizzle import Swizzle
 from cutecc.operations.tile import Schedule, TileDescription, TileRequest
@@ -35,11 +37,6 @@ from cutecc.target import Target
 
 MOST_TILES = 64
 """Tiles that `tile_descriptions` lists."""
-USUAL_ACCUMULATORS = {"f64": "f64", "i8": "i32", "u8": "i32"}
-"""By the type of A; f32 for all others."""
-
-_UNITS: tuple[Unit, ...] = ("wgmma", "tensor_op", "simt")
-"""The fastest first."""
 _WARP_TILES = ((64, 64), (64, 32), (32, 64), (32, 32), (32, 16), (16, 32), (16, 16))
 _WARP_GRIDS = ((2, 2), (2, 4), (4, 2), (1, 4), (4, 1), (2, 1), (1, 2), (1, 1))
 _THREAD_TILES = ((8, 8), (8, 4), (4, 8), (4, 4), (4, 2), (2, 4), (2, 2))
@@ -138,72 +135,6 @@ def choose(
     return _as_asked([each[0] for each in listed], request)
 
 
-def fitting_instructions(
-    a: Operand,
-    b: Operand,
-    *,
-    target: str,
-    accumulator: str | None = None,
-    arithmetic: Arithmetic | None = None,
-    unit: Unit | None = None,
-) -> list[MathInstruction]:
-    """The instructions that a target has for these types: the fastest unit and the best shape first.
-
-    Accumulator and arithmetic, where not given, are the usual ones; `wgmma` is listed once, with an N of 128. Those
-    that round f32 to tf32, a third of its digits, only where that is asked for: by operands of type `tf32`, or by a
-    unit. Raises `UsageError` when there is none.
-    """
-    if unit is not None:
-        unit = known_word(unit, _UNITS, "unit")  # type: ignore[assignment]
-    if arithmetic is not None:
-        arithmetic = known_word(arithmetic, get_args(Arithmetic), "arithmetic")  # type: ignore[assignment]
-    usual = USUAL_ACCUMULATORS.get(a.dtype, "f32")
-    wanted = usual if accumulator is None else instruction_type(type_name(accumulator))
-    found = {each: [*_instructions(each, (a, b), wanted, arithmetic, Target.parse(target))] for each in _UNITS}
-    units = [unit] if unit else [each for each in _UNITS if not _rounds(each, (a, b), arithmetic)]
-    asked = [one for each in units for one in found[each]]
-    if not asked:
-        where = f"{unit} of {target}" if unit else target
-        how = f" with {arithmetic}" if arithmetic else ""
-        hints = [f"on {target} there is {each}" for each in _on_offer(target, unit)]
-        kind = unit and kind_of(unit, *_multiplied(unit, (a, b), arithmetic))
-        if kind and arithmetic and any(found.values()):
-            other = next(each for each in _UNITS if found[each])
-            hints = [why_not(kind, arithmetic), f"{other} of {target} does", *hints]
-        raise UsageError(f"{where} does not multiply {a.dtype} by {b.dtype} into {wanted}{how}", hints=hints)
-    return asked
-
-
-def _multiplied(unit: Unit, operands: tuple[Operand, Operand], arithmetic: Arithmetic | None) -> tuple[str, str]:
-    a, b = operands
-    return multiplied_type(unit, a.dtype, arithmetic), multiplied_type(unit, b.dtype, arithmetic)
-
-
-def _rounds(unit: Unit, operands: tuple[Operand, Operand], arithmetic: Arithmetic | None) -> bool:
-    """Whether a unit rounds f32 to tf32, and nobody has asked for that."""
-    dtypes = tuple(each.dtype for each in operands)
-    is_rounded = _multiplied(unit, operands, arithmetic) != dtypes and arithmetic != "multiply_add_fast_f32"
-    return is_rounded and "tf32" not in dtypes
-
-
-def _instructions(
-    unit: Unit,
-    operands: tuple[Operand, Operand],
-    accumulator: str,
-    arithmetic: Arithmetic | None,
-    target: Target,
-) -> Iterator[MathInstruction]:
-    """The instructions of one unit of a target that multiply these operands."""
-    types = _multiplied(unit, operands, arithmetic)
-    kind = kind_of(unit, *types)
-    if kind is None or not kind.exists_on(target) or accumulator not in kind.accumulators:
-        return
-    if (how := arithmetic or kind.arithmetics[0]) in kind.arithmetics:
-        for shape in kind.shapes:
-            if unit != "wgmma" or shape[1] == 128:
-                yield MathInstruction(unit, shape, *types, accumulator, how)
-
-
 def gemm_descriptions(
     target: str,
     *,
@@ -221,7 +152,7 @@ def gemm_descriptions(
         raise UsageError(f"the number of tiles is at least 1, not {most}")
     wanted = None if dtype is None else Operand(dtype, "row").dtype
     if unit is not None:
-        unit = known_word(unit, _UNITS, "unit")  # type: ignore[assignment]
+        unit = known_word(unit, UNITS, "unit")  # type: ignore[assignment]
     chosen = None if layouts is None else _checked_layouts(layouts)
     for kind in KINDS:
         a, b = memory_type(kind.a), memory_type(kind.b)
@@ -399,16 +330,6 @@ def _layouts(dtype: str) -> list[tuple[Layout, Layout, Layout]]:
     both: tuple[Layout, Layout] = ("row", "column")
     found: list[tuple[Layout, Layout, Layout]] = list(product(both, both, both))
     return [*found, ("interleaved32", "interleaved32", "interleaved32")] if dtype == "i8" else found
-
-
-def _on_offer(target: str, unit: Unit | None) -> list[str]:
-    """What is multiplied on a target, one line a unit."""
-    lines: dict[Unit, list[str]] = {}
-    for kind in KINDS:
-        if kind.exists_on(Target.parse(target)) and unit in (None, kind.unit):
-            types = memory_type(kind.a) if kind.a == kind.b else f"{kind.a} by {kind.b}"
-            lines.setdefault(kind.unit, []).append(f"{types} into {' or '.join(kind.accumulators)}")
-    return [f"{each} on {', '.join(dict.fromkeys(types))}" for each, types in lines.items()]
 
 
 def _as_asked(described: Sequence[GemmDescription], request: TileRequest) -> GemmDescription:

@@ -23,6 +23,7 @@ from cutecc.operations.choosing import (
 )
 from cutecc.operations.description import SPLIT_K_MODES, GemmDescription, Mode
 from cutecc.operations.epilogue.graph import Epilogue
+from cutecc.operations.fitting_instructions import fitting_instructions
 from cutecc.operations.metadata_filter import Fact, MetadataFilter
 from cutecc.operations.operand import Operand, as_operand
 from cutecc.operations.status import YES, Status
@@ -244,7 +245,7 @@ def ranked(
     """
     found: list[tuple[float, int, GemmDescription]] = []
     matrices = request.a, request.b, request.d
-    instructions = candidates.fitting_instructions(request.a, request.b, target=target)
+    instructions = fitting_instructions(request.a, request.b, target=target)
     modes: tuple[Mode, ...] = (request.mode, *(SPLIT_K_MODES if split and request.mode == "gemm" else ()))
     for instruction in instructions:
         graph = request.epilogue(epilogue, operands, instruction.accumulator)

@@ -24,6 +24,7 @@ from cutecc.operations.choosing import (
     usual_result,
 )
 from cutecc.operations.description import GemmDescription, Mode
+from cutecc.operations.fitting_instructions import USUAL_ACCUMULATORS
 from cutecc.operations.instruction import Arithmetic, MathInstruction, Unit, as_instruction, instruction_type
 from cutecc.operations.operand import Operand, as_operand, type_name
 from cutecc.operations.product import Product
@@ -84,7 +85,7 @@ class Gemm(Product):
         if accumulator is not None:
             accumulator = instruction_type(type_name(accumulator))
         instruction = None if instruction is None else as_instruction(instruction)
-        usual = candidates.USUAL_ACCUMULATORS.get(first.dtype, "f32")
+        usual = USUAL_ACCUMULATORS.get(first.dtype, "f32")
         adds = accumulator or (instruction.accumulator if instruction else usual)
         if epilogue is None:
             epilogue = usual_epilogue(result, source, adds)

@@ -22,6 +22,7 @@ from cutecc.operations.convolution.rules import MOST_TAPS
 from cutecc.operations.convolution.validity import check, refusal
 from cutecc.operations.description import SPLIT_K_MODES, Mode
 from cutecc.operations.epilogue.graph import Epilogue
+from cutecc.operations.fitting_instructions import fitting_instructions
 from cutecc.operations.instruction import Arithmetic, MathInstruction, Unit, as_instruction
 from cutecc.operations.operand import Operand
 from cutecc.operations.swizzle import Swizzle
@@ -62,7 +63,7 @@ def choose(
     """
     a, b, d = _laid_out(kind, operands)
     given = (
-        candidates.fitting_instructions(a, b, accumulator=accumulator, arithmetic=arithmetic, unit=unit, target=target)
+        fitting_instructions(a, b, accumulator=accumulator, arithmetic=arithmetic, unit=unit, target=target)
         if instruction is None
         else [as_instruction(instruction)]
     )

@@ -21,6 +21,7 @@ from cutecc.errors import Error
 from cutecc.operations import candidates
 from cutecc.operations.arguments import described
 from cutecc.operations.description import GemmDescription
+from cutecc.operations.fitting_instructions import fitting_instructions
 from cutecc.operations.gemm import Gemm
 from cutecc.operations.kernels import build, signature
 from cutecc.operations.kernels.numeric import numeric
@@ -227,11 +228,11 @@ def _fitting(args: Any, target: str) -> Iterator[GemmDescription]:
     problem = Problem(size.M, size.N, size.K, size.L)
     try:
         a, b, d = _as_operand("A", args.A), _as_operand("B", args.B), _as_operand("out", args.out)
-        instructions = candidates.fitting_instructions(a, b, target=target, accumulator=accumulator)
+        instructions = fitting_instructions(a, b, target=target, accumulator=accumulator)
         if (a.dtype, b.dtype) == ("f32", "f32"):
             # tf32 has a third of the digits of f32: who takes the first operator gets those of the operands.
             rounded = replace(a, dtype="tf32"), replace(b, dtype="tf32")
-            instructions += candidates.fitting_instructions(*rounded, target=target, accumulator=accumulator)
+            instructions += fitting_instructions(*rounded, target=target, accumulator=accumulator)
     except Error:
         return  # none of these types
     for instruction in instructions:

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from cutecc.errors import UsageError
-from cutecc.operations.candidates import MOST_TILES, choose, fitting_instructions, gemm_descriptions, tile_descriptions
+from cutecc.operations.candidates import MOST_TILES, choose, gemm_descriptions, tile_descriptions
 from cutecc.operations.description import SPLIT_K_MODES, GemmDescription
-from cutecc.operations.instruction import MathInstruction
+from cutecc.operations.fitting_instructions import fitting_instructions
+from cutecc.operations.instruction import NARROWED, MathInstruction
 from cutecc.operations.operand import Operand
 from cutecc.operations.tile import TileRequest
 from cutecc.operations.tile_model import Problem, cycles, slices
@@ -72,7 +73,7 @@ def test_f32_is_rounded_to_tf32_only_where_that_is_asked_for() -> None:
     assert choose(*plain, target="sm_90a", instruction=asked.instruction) == asked
     thrice = choose(*plain, target="sm_90a", arithmetic="multiply_add_fast_f32").instruction
     assert (thrice.unit, thrice.a, thrice.arithmetic) == ("tensor_op", "tf32", "multiply_add_fast_f32")
-    for word, bits in (("multiply_add_fast_f16", "f16"), ("multiply_add_fast_bf16", "bf16")):
+    for word, bits in NARROWED.items():
         once = choose(*plain, target="sm_90a", arithmetic=word).instruction
         assert (once.unit, once.shape, once.a, once.multiplies) == ("tensor_op", (16, 8, 16), "f32", bits)
         assert MathInstruction.parse(str(once)) == once

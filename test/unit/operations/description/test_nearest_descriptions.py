@@ -19,8 +19,9 @@ from hypothesis import strategies as st
 from cutecc.errors import UsageError
 from cutecc.operations import Gemm
 from cutecc.operations.alternatives import changes, with_tile
-from cutecc.operations.candidates import choose, fitting_instructions
+from cutecc.operations.candidates import choose
 from cutecc.operations.description import GemmDescription
+from cutecc.operations.fitting_instructions import fitting_instructions
 from cutecc.operations.instruction import Unit
 from cutecc.operations.kernels.family import Part
 from cutecc.operations.operand import Operand
