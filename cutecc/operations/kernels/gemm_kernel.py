@@ -88,6 +88,17 @@ class MultistageKernel(GemmKernel):
         super().__init__(description)
         self.tile, self.stages = description.tile.threadblock, description.tile.stages
         self.warps = description.tile.warps
+        self.occupancy: dict[str, int] = {}
+        """What a launch asks for besides."""
+
+    def allocate(self, allocator, plan) -> cute.Tensor:
+        """The stages of an operand in shared memory: (rows, K, stage)."""
+        raise NotImplementedError
+
+    def allocate_stages(self) -> tuple[cute.Tensor, ...]:
+        """The stages of A and of B."""
+        allocator = cutlass.utils.SmemAllocator()
+        return tuple(self.allocate(allocator, plan) for plan in self.plans)
 
     def wait(self) -> None:
         """Wait until the oldest stage that is being filled is full for all threads."""

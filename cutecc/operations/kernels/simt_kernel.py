@@ -50,15 +50,18 @@ class SimtGemm(MultistageKernel):
         super().__init__(description)
         self.threads = simt.block_threads(description)
         self.plans = simt.plans(description)
+        self.occupancy = {
+            "min_blocks_per_mp": simt.blocks_per_sm(description),
+            "preferred_smem_carveout": simt.shared_memory_percentage(description),
+        }
 
     def launch(self, problem, a, b, operands, workspace, slices, multiprocessors, stream) -> None:
         """One block for each tile of D, batch and slice of K."""
         self.kernel(problem, a, b, operands, workspace, slices).launch(
             grid=self.rasterization.grid(problem, slices),
             block=(self.threads, 1, 1),
-            min_blocks_per_mp=simt.blocks_per_sm(self.description),
-            preferred_smem_carveout=simt.shared_memory_percentage(self.description),
             stream=stream,
+            **self.occupancy,
         )
 
     @cute.kernel
@@ -71,26 +74,37 @@ class SimtGemm(MultistageKernel):
         first, steps = slice_of_steps(k, self.tile[2], slices, block[2])
 
         plan_a, plan_b = self.plans
-        allocator = cutlass.utils.SmemAllocator()
-        stages_a, stages_b = (self.allocate(allocator, plan) for plan in self.plans)
+        stages_a, stages_b = self.allocate_stages()
         a = matrix(a, plan_a.operand, m, k, batch, rows_contiguous=plan_a.is_k_major)
         b = matrix(b, plan_b.operand, n, k, batch, rows_contiguous=plan_b.is_k_major)
         fetches = (Fetch(plan_a, a, stages_a, tile_m, thread), Fetch(plan_b, b, stages_b, tile_n, thread))
 
-        tiled_mma = make_tiled_mma(self.accumulator, self.warps[:2], simt.vector(self.description))
+        end = cutlass.min((first + steps) * self.tile[2], k)
+        sums = self.multiply(first, steps, end, fetches, (stages_a, stages_b), thread)
+        self.give(sums, problem, (tile_m, tile_n), batch, stages_a, operands, workspace, slices, block[2], thread)
+
+    def multiply(self, first, steps, end, fetches, stages, thread) -> cute.Tensor:
+        """This thread's sums of products of `steps` tiles along K from the tile `first` on; copies end at `end`."""
+        tiled_mma = self.make_tiled_mma()
         own = tiled_mma.get_slice(thread)
         sums = cute.make_rmem_tensor(tiled_mma.partition_shape_C(self.tile[:2]), self.accumulator)
         sums.fill(0)
-        end = cutlass.min((first + steps) * self.tile[2], k)
-        sources = own.partition_A(stages_a), own.partition_B(stages_b)
+        sources = own.partition_A(stages[0]), own.partition_B(stages[1])
         self.main_loop(first, steps, end, fetches, sources, tiled_mma, sums)
+        return sums
 
-        places = cute.local_tile(cute.make_identity_tensor((m, n)), self.tile[:2], (tile_m, tile_n))
+    def give(self, sums, problem, tile, batch, stages_a, operands, workspace, slices, slice_index, thread) -> None:
+        """What becomes of the sums of a tile."""
+        places = cute.local_tile(cute.make_identity_tensor(problem[:2]), self.tile[:2], tile)
+        places = self.make_tiled_mma().get_slice(thread).partition_C(places)
         warp = warp_place(thread, self.warps[:2])
         self.conclude(
-            *(sums, own.partition_C(places), problem, (tile_m, tile_n), batch),
-            *(operands, workspace, slices, block[2], thread, warp, self.threads),
+            *(sums, places, problem, tile, batch),
+            *(operands, workspace, slices, slice_index, thread, warp, self.threads),
         )
+
+    def make_tiled_mma(self) -> cute.TiledMma:
+        return make_tiled_mma(self.accumulator, self.warps[:2], simt.vector(self.description))
 
     def allocate(self, allocator, plan: simt.OperandPlan) -> cute.Tensor:
         """The stages of an operand in shared memory: (rows, K, stage)."""

@@ -41,30 +41,40 @@ class Sm80Gemm(MultistageKernel):
         first, steps = slice_of_steps(k, self.tile[2], slices, block[2])
 
         plan_a, plan_b = self.plans
-        allocator = cutlass.utils.SmemAllocator()
-        stages_a, stages_b = (self.allocate(allocator, plan) for plan in self.plans)
+        stages_a, stages_b = self.allocate_stages()
         a = matrix(a, plan_a.operand, m, k, batch, rows_contiguous=plan_a.is_k_major)
         b = matrix(b, plan_b.operand, n, k, batch, rows_contiguous=plan_b.is_k_major)
         fetch_a = Fetch(plan_a, self.tiles(a, plan_a, k, tile_m), stages_a, tile_m * self.tile[0], m, thread)
         fetch_b = Fetch(plan_b, self.tiles(b, plan_b, k, tile_n), stages_b, tile_n * self.tile[1], n, thread)
 
+        sums = self.multiply(first, steps, k, (fetch_a, fetch_b), (stages_a, stages_b), thread)
+        self.give(sums, problem, (tile_m, tile_n), batch, stages_a, operands, workspace, slices, block[2], thread)
+
+    def multiply(self, first, steps, extent, fetches, stages, thread) -> cute.Tensor:
+        """This thread's sums of products of `steps` tiles along K from the tile `first` on, where K is `extent`."""
         tiled_mma = make_tiled_mma(self.description)
-        fragments_a = Fragments(plan_a, stages_a, tiled_mma, thread, is_a=True)
-        fragments_b = Fragments(plan_b, stages_b, tiled_mma, thread, is_a=False)
+        fragments = tuple(
+            Fragments(plan, each, tiled_mma, thread, is_a=plan is self.plans[0])
+            for plan, each in zip(self.plans, stages, strict=True)
+        )
         sums = cute.make_rmem_tensor(tiled_mma.partition_shape_C(self.tile[:2]), self.accumulator)
         sums.fill(0)
-        self.main_loop(first, steps, k, (fetch_a, fetch_b), (fragments_a, fragments_b), tiled_mma, sums)
+        self.main_loop(first, steps, extent, fetches, fragments, tiled_mma, sums)
+        return sums
 
-        places = cute.local_tile(cute.make_identity_tensor((m, n)), self.tile[:2], (tile_m, tile_n))
-        places = tiled_mma.get_slice(thread).partition_C(places)
+    @cute.jit
+    def give(self, sums, problem, tile, batch, stages_a, operands, workspace, slices, slice_index, thread):
+        """What becomes of the sums of a tile."""
+        places = cute.local_tile(cute.make_identity_tensor(problem[:2]), self.tile[:2], tile)
+        places = make_tiled_mma(self.description).get_slice(thread).partition_C(places)
         holders = sm80.holding_threads(self.description)
         if cutlass.const_expr(holders < self.threads):
             self.gather(stages_a.iterator, sums, thread, holders)
         if holders == self.threads or thread < holders:
             warp = warp_place(thread, self.warps[:2])
             self.conclude(
-                *(sums, places, problem, (tile_m, tile_n), batch),
-                *(operands, workspace, slices, block[2], thread, warp, holders),
+                *(sums, places, problem, tile, batch),
+                *(operands, workspace, slices, slice_index, thread, warp, holders),
             )
 
     def allocate(self, allocator, plan: sm80.OperandPlan) -> cute.Tensor:
@@ -105,12 +115,17 @@ class Sm80Gemm(MultistageKernel):
         return (k + depth - 1) // depth * depth - k
 
     @cute.jit
-    def main_loop(self, first, steps, extent, fetches, fragments, tiled_mma, sums):
-        """Add the products of `steps` tiles along K from the tile `first` on, where K is `extent`, to `sums`."""
+    def begin(self, first, extent):
+        """Where K begins in the tile `first`, where K is `extent`."""
         begin = cutlass.Int32(self.missing(extent))
         if first > 0:
             begin = cutlass.Int32(0)
-        self.fill(first, steps, fetches, begin)
+        return begin
+
+    @cute.jit
+    def main_loop(self, first, steps, extent, fetches, fragments, tiled_mma, sums):
+        """Add the products of `steps` tiles along K from the tile `first` on, where K is `extent`, to `sums`."""
+        self.fill(first, steps, fetches, self.begin(first, extent))
 
         # While some instructions along K multiply, the next ones' fragments are on their way.
         depth = fragments[0].steps // sm80.steps_at_once(self.description)

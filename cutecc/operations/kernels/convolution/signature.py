@@ -39,11 +39,12 @@ from cutecc.operations.operand import WIDEST_ALIGNMENT, Operand
 
 PARAMETERS = ("problem", "geometry", *gemm_signature.PARAMETERS[1:])
 
-_TENSORS: dict[Kind, tuple[str, str]] = {
+TENSORS: dict[Kind, tuple[str, str]] = {
     "fprop": ("activations", "filters"),
     "dgrad": ("outputs", "filters"),
     "wgrad": ("outputs", "activations"),
 }
+"""What A and B are."""
 _EXTENTS = {"activations": "DHW", "outputs": "ZPQ"}
 
 
@@ -75,7 +76,7 @@ def specs(description: ConvolutionDescription) -> dict[str, str]:
     extents = f"({', '.join(['i32'] * rank)},)"
     a, b = (
         _tensor(description, name, operand)
-        for name, operand in zip(_TENSORS[description.kind], (description.gemm.a, description.gemm.b), strict=True)
+        for name, operand in zip(TENSORS[description.kind], (description.gemm.a, description.gemm.b), strict=True)
     )
     return {
         "problem": "(i32, i32, i32, i32)",

@@ -1,0 +1,125 @@
+# pyright: basic, reportArgumentType=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportGeneralTypeIssues=false, reportIndexIssue=false, reportOperatorIssue=false, reportPrivateImportUsage=false
+"""Convolutions by the multistage kernels of GEMM: the same rings of stages, products and epilogues, other copies."""
+
+from __future__ import annotations
+
+import cutlass
+from cutlass import cute
+
+from cutecc.operations.convolution.description import ConvolutionDescription
+from cutecc.operations.kernels import simt_kernel, sm80_copies
+from cutecc.operations.kernels.convolution.implicit_product import (
+    KINDS,
+    Dgrad,
+    ImplicitProduct,
+    divisors,
+    has_phases,
+)
+from cutecc.operations.kernels.convolution.phases import Phase, most_rows, phase_count
+from cutecc.operations.kernels.convolution.signature import Geometry
+from cutecc.operations.kernels.simt_kernel import SimtGemm
+from cutecc.operations.kernels.sm80_kernel import Sm80Gemm
+from cutecc.operations.kernels.split_k import slice_of
+from cutecc.operations.kernels.workspace import ceil_div
+
+
+class MultistageConvolution:
+    """What convolutions have in place of a GEMM's way to its operands; a class of kernels comes behind it."""
+
+    def __init__(self, description: ConvolutionDescription):
+        super().__init__(description.gemm)
+        self.convolution, self.has_phases = description, has_phases(description)
+        self.__name__ = description.kernel_name
+
+    @cute.jit
+    def __call__(self, problem, geometry, a, b, operands, workspace, slices, multiprocessors, stream):
+        """Launch all that the operation takes; `signature.py` says on what."""
+        self.run(problem, (Geometry(*geometry), a), b, operands, workspace, slices, multiprocessors, stream)
+
+    def launch(self, problem, a, b, operands, workspace, slices, multiprocessors, stream) -> None:
+        """One block for each tile of D, group and slice of K; each phase of a strided dgrad has tiles of its own."""
+        geometry, a = a
+        groups = 1 if self.convolution.groups == "single" else problem[3]
+        tiled = problem
+        if self.has_phases:
+            rows = ceil_div(most_rows(geometry), self.tile[0]) * self.tile[0] * phase_count(geometry)
+            tiled = (rows, *problem[1:])
+        self.kernel(
+            *(problem, tiled, geometry, divisors(self.convolution, geometry, groups)),
+            *(a, b, operands, workspace, slices),
+        ).launch(
+            grid=self.rasterization.grid(tiled, slices),
+            block=(self.threads, 1, 1),
+            stream=stream,
+            **self.occupancy,
+        )
+
+    @cute.kernel
+    def kernel(self, problem, tiled, geometry, divisors, a, b, operands, workspace, slices):
+        """One tile of D, or one slice of it."""
+        thread, _, _ = cute.arch.thread_idx()
+        block = cute.arch.block_idx()
+        tile_m, tile_n, group = self.rasterization.of_block(block, tiled)
+        stages = self.allocate_stages()
+        tensors, rest = (geometry, divisors, a, b, group), (operands, workspace, slices, block[2], thread)
+        if cutlass.const_expr(self.has_phases):
+            tiles = tiled[0] // self.tile[0] // phase_count(geometry)
+            phase = Phase(geometry, tile_m // tiles)
+            # Others of the phases are larger.
+            if tile_m % tiles * self.tile[0] < phase.rows:
+                self.compute_phase(phase, problem, tensors, stages, (tile_m % tiles, tile_n), *rest)
+        else:
+            product = KINDS[self.convolution.kind](self.convolution, problem, *tensors)
+            self.compute(product, problem, stages, (tile_m, tile_n), group, *rest)
+
+    def compute_phase(self, phase: Phase, problem, tensors, stages, tile, operands, *rest) -> None:
+        """One tile of the rows of a phase."""
+        product = Dgrad(self.convolution, problem, *tensors, phase=phase)
+        operands = self.of_phase(operands, phase)
+        self.compute(product, (phase.rows, *problem[1:]), stages, tile, tensors[-1], operands, *rest)
+
+    def of_phase(self, operands, phase: Phase):
+        """The operands of the epilogue with the rows of a phase alone."""
+        return tuple(
+            phase.matrix(argument) if operand.kind in ("full", "column") else argument
+            for operand, argument in zip(self.product.epilogue.operands, operands, strict=True)
+        )
+
+    def compute(
+        self, product: ImplicitProduct, problem, stages, tile, group, operands, workspace, slices, slice_index, thread
+    ) -> None:
+        """One tile of `product`, whose epilogue sees a `problem`."""
+        first, steps = slice_of(product.steps, slices, slice_index)
+        copies = [self.tiled_copy(plan) for plan in self.plans]
+        fetches = product.fetches(self.plans, copies, stages, tile, thread, first)
+        sums = self.multiply(first, steps, self.end(first, steps), fetches, stages, thread)
+        self.give(sums, problem, tile, group, stages[0], operands, workspace, slices, slice_index, thread)
+
+    def tiled_copy(self, plan) -> cute.TiledCopy:
+        """The copies of a whole tile of an operand."""
+        raise NotImplementedError
+
+    def end(self, first, steps):
+        """Where fetches end by themselves; `None` where nothing behind the last step is asked for."""
+        return None
+
+
+class Sm80Convolution(MultistageConvolution, Sm80Gemm):
+    """By tensor cores."""
+
+    def tiled_copy(self, plan) -> cute.TiledCopy:
+        return sm80_copies.tiled_copy(plan)
+
+    def begin(self, first, extent):
+        """Fetches know themselves where K begins."""
+        return None
+
+
+class SimtConvolution(MultistageConvolution, SimtGemm):
+    """Each thread by itself."""
+
+    def tiled_copy(self, plan) -> cute.TiledCopy:
+        return simt_kernel.tiled_copy(plan)
+
+    def end(self, first, steps):
+        return first + steps
