@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import cutlass
 from cutlass import cute
 
@@ -17,11 +19,21 @@ class Access:
     of; N is such a multiple too, or a row has room up to the next one.
     """
 
-    def __init__(self, coordinates: cute.Tensor, m, n):
-        """`coordinates` are the (m, n) of the elements that the thread holds."""
+    def __init__(self, coordinates: cute.Tensor, m, n, rows=None):
+        """`coordinates` are the (m, n) of the elements that the thread holds.
+
+        Where rows are not in the order of m, `rows` gives of an m the row of the matrices, and whether there is it.
+        """
         self.patch = Patch.of(coordinates)
         self.first_m, self.first_n = coordinates[0]
         self.m, self.n = m, n
+        self.given = None if rows is None else {row: rows(self.first_m + row) for row in self.patch.rows}
+
+    def row(self, row: int) -> tuple[Any, Any]:
+        """Which row of the matrices one of the thread's is, and whether there is it."""
+        if self.given is not None:
+            return self.given[row]
+        return self.first_m + row, self.first_m + row < self.m
 
     def load(self, tensor: cute.Tensor, alignment: int, columns, row) -> cute.Tensor:
         """The elements of a piece in registers, zeros for those outside."""
@@ -43,7 +55,7 @@ class Access:
     def inside(self, columns, row) -> cute.Tensor:
         """Whether the elements at `columns` of a row are elements of D: a predicate (1, columns)."""
         inside = cute.make_rmem_tensor((1, len(columns)), cutlass.Boolean)
-        row_inside = self.first_m + row < self.m
+        _, row_inside = self.row(row)
         for i, column in enumerate(columns):
             inside[0, i] = row_inside & (self.first_n + column < self.n)
         return inside
@@ -60,7 +72,7 @@ class Access:
 
     def _in_memory(self, tensor, width: int, columns, row) -> cute.Tensor:
         """The elements at some columns of a row in global memory, ((width, 1), vectors) as `cute.copy` wants them."""
-        place = (self.first_m + row, self.first_n + columns[0])
+        place = (self.row(row)[0], self.first_n + columns[0])
         pointer = tensor.iterator + cute.crd2idx(place, tensor.layout)
         if width > 1:
             pointer = pointer.align(width * tensor.element_type.width // 8)

@@ -52,12 +52,12 @@ class FusedEpilogue:
             for kind in ("scalar", "column", "row", "full")
         }
 
-    def load_early(self, coordinates: cute.Tensor, problem, batch, operands) -> dict[str, cute.Tensor]:
+    def load_early(self, coordinates: cute.Tensor, problem, batch, operands, rows=None) -> dict[str, cute.Tensor]:
         """Issue the loads of vectors along D's rows and columns, for `apply`: a thread's part of each, by name.
 
         While its sums are computed, a thread has the time; afterwards it would wait.
         """
-        access, left = Access(coordinates, *problem[:2]), EARLY
+        access, left = Access(coordinates, *problem[:2], rows), EARLY
         found: dict[str, cute.Tensor] = {}
         for operand, argument in zip(self.epilogue.operands, operands, strict=True):
             if isinstance(operand, Input) and operand.kind in ("row", "column"):
@@ -89,6 +89,7 @@ class FusedEpilogue:
         warp=None,
         early=None,
         takers=None,
+        rows=None,
     ) -> None:
         """Load what the epilogue reads, compute, and store or reduce what it gives.
 
@@ -96,9 +97,10 @@ class FusedEpilogue:
         tensor; `operands` are the kernel's. An epilogue with reductions also needs the kernel's `workspace` and
         `slices`, the (m, n) index of the `tile`, and that of the `warp` within it. `early` has the vectors that are
         loaded already, and `takers`, by the names of outputs, who takes them in place of memory: their `take` gets
-        elements that are computed and rounded, and their indices in the tensor of sums; each comes once.
+        elements that are computed and rounded, and their indices in the tensor of sums; each comes once. `rows` are
+        those of `Access`.
         """
-        access = Access(coordinates, *problem[:2])
+        access = Access(coordinates, *problem[:2], rows)
         pieces = _Pieces(self, sums, access, problem, batch, operands, early or {}, takers or {})
         pieces.run()
         for output, reduction in pieces.reductions.items():

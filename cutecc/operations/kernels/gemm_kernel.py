@@ -37,20 +37,19 @@ class GemmKernel:
     @cute.jit
     def __call__(self, problem, a, b, operands, workspace, slices, multiprocessors, stream):
         """Launch all that the operation takes; `signature.py` says on what."""
-        self.run(problem, a, b, operands, workspace, slices, multiprocessors, stream)
+        self.launch_all(problem, a, b, operands, workspace, slices, multiprocessors, stream)
 
-    @cute.jit
-    def run(self, problem, a, b, operands, workspace, slices, multiprocessors, stream):
-        """As `__call__`; what follows the sizes in `problem`, and what `a` and `b` are, is known to `launch`."""
+    def launch_all(self, problem, a, b, operands, workspace, slices, multiprocessors, stream) -> None:
+        """Launch the family's kernel, and those that come after it."""
         # The name belongs to the class, whose kernels are traced one by one.
         self.kernel.set_name_prefix(self.__name__, remove_cutlass_symbol=True, keep_mangled_name=False)
-        if cutlass.const_expr(self.description.mode == "split_k_parallel"):
+        if self.description.mode == "split_k_parallel":
             partials = partial_sums(self.description, workspace, problem, slices)
             self.launch(problem, a, b, (partials,), workspace, slices, multiprocessors, stream)
             Summation(self.description).launch(problem, partials, operands, workspace, slices, stream)
         else:
             self.launch(problem, a, b, operands, workspace, slices, multiprocessors, stream)
-        if cutlass.const_expr(self.description.epilogue.has_reductions):
+        if self.description.epilogue.has_reductions:
             Finish(self.description).launch(problem, operands, workspace, slices, stream)
 
     @cute.jit

@@ -101,10 +101,15 @@ class Sm90Gemm(GemmKernel):
             use_pdl=True,
         )
 
+    def tiled(self, problem):
+        """The sizes that are cut into tiles."""
+        return problem
+
     def tasks(self, problem, slices):
         """How many tiles of clusters there are, each slice of K counted."""
-        of_m, of_n = self.rasterization.tiles(problem)
-        return of_m * of_n * problem[3] * (1 if slices is None else slices)
+        tiled = self.tiled(problem)
+        of_m, of_n = self.rasterization.tiles(tiled)
+        return of_m * of_n * tiled[3] * (1 if slices is None else slices)
 
     def loads(self, problem, name: str, tensor, rows: int, sharers: int):
         """The layout of `a` or `b` in shared memory, the TMA loads of its tiles, and their coordinates.
@@ -249,7 +254,7 @@ class Sm90Gemm(GemmKernel):
         along_m, along_n = self.cluster
         block_m, block_n = self.place()
         whole = self.tasks(problem, None)
-        m, n, batch = self.rasterization.split(position % whole, problem)
+        m, n, batch = self.rasterization.split(position % whole, self.tiled(problem))
         slice_index = position // whole
         first, steps = slice_of(self.steps(problem, batch), slices, slice_index)
         return Task(m * along_m + block_m, n * along_n + block_n, batch, slice_index, first, steps)
@@ -367,7 +372,7 @@ class Sm90Gemm(GemmKernel):
             place = (task.m * (self.tile[0] // self.rows) + rows_of, task.n)
             bounds, tile = self.bounds(problem, task, (self.rows, self.tile[1]), place)
             coordinates = tiled_mma.get_slice(thread % WARPGROUP).partition_C(tile)
-            early = self.epilogue.load_early(coordinates, bounds, task.batch, operands)
+            early = self.load_early(coordinates, bounds, task.batch, operands)
             if cutlass.const_expr(self.is_pingpong):
                 cute.arch.mbarrier_wait(turns + group, turn)
                 turn ^= 1
@@ -394,6 +399,10 @@ class Sm90Gemm(GemmKernel):
     def bounds(self, problem, task: Task, shape, place):
         """The sizes of a task's product, and the (m, n) of the elements of a part of its tile."""
         return problem, cute.local_tile(cute.make_identity_tensor(problem[:2]), shape, place)
+
+    def load_early(self, coordinates, problem, batch, operands):
+        """What the epilogue of a tile loads before its sums are there."""
+        return self.epilogue.load_early(coordinates, problem, batch, operands)
 
     def words(self, sums: cute.Tensor) -> cute.Tensor:
         """The registers of sums: two f16 share one, which the compiler takes apart in the main loop if others do."""

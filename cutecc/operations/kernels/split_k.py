@@ -18,7 +18,7 @@ def slice_of_steps(k, tile_k: int, slices, index):
 
 
 def slice_of(steps, slices, index):
-    """The first of `steps` that slice `index` has, and how many it has."""
+    """The first of all `steps` along K that slice `index` has, and how many it has."""
     if cutlass.const_expr(slices is None):
         return cutlass.Int32(0), steps
     each = (steps + slices - 1) // slices

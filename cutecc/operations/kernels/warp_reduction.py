@@ -30,7 +30,7 @@ class WarpReduction:
         places = cute.make_rmem_tensor((len(columns),), cutlass.Int32)
         for i, column in enumerate(columns):
             places[i] = self.access.first_n + column
-        end = cutlass.select_(self.access.first_m + row < self.access.m, self.access.n, cutlass.Int32(0))
+        end = cutlass.select_(self.access.row(row)[1], self.access.n, cutlass.Int32(0))
         nothing = cute.full((len(columns),), neutral(self.output, self.epilogue.compute), self.compute)
         value = cute.where(places.load() < cute.full((len(columns),), end, cutlass.Int32), value, nothing)
         key = columns
@@ -43,11 +43,11 @@ class WarpReduction:
         lane = cute.arch.lane_idx()
         match self.output.kind:
             case "row":
-                lanes, writes, first = ROW_LANES, lane < 4, self.access.first_n
+                lanes, writes = ROW_LANES, lane < 4
             case "column":
-                lanes, writes, first = COLUMN_LANES, lane % 4 == 0, self.access.first_m
+                lanes, writes = COLUMN_LANES, lane % 4 == 0
             case _:
-                lanes, writes, first = COLUMN_LANES + ROW_LANES, lane == 0, cutlass.Int32(0)
+                lanes, writes = COLUMN_LANES + ROW_LANES, lane == 0
         for places, value in self.found.items():
             for distance in lanes:
                 value = self._reduced(value, exchanged(value, distance))
@@ -55,11 +55,22 @@ class WarpReduction:
             results.store(value)
             for i, place in enumerate(places):
                 inside = cute.make_rmem_tensor((1, 1), cutlass.Boolean)
-                inside[0] = writes & (first + place < part.shape[0])
+                at, is_inside = self._place(place)
+                inside[0] = writes & is_inside
                 single = cute.make_layout((1, 1))
-                target = cute.make_tensor(part.iterator + (first + place), single)
+                target = cute.make_tensor(part.iterator + at, single)
                 source = cute.make_tensor(results.iterator + i, single)
                 cute.copy(vector_copy(self.compute, 1), source, target, pred=inside)
+
+    def _place(self, place):
+        """Where in the vector of results that of a thread's column or row is, and whether there is it."""
+        match self.output.kind:
+            case "row":
+                return self.access.first_n + place, self.access.first_n + place < self.access.n
+            case "column":
+                return self.access.row(place)
+            case _:
+                return cutlass.Int32(0), True
 
     def _reduced(self, left: cute.TensorSSA, right: cute.TensorSSA) -> cute.TensorSSA:
         return reduced(self.epilogue, self.output, left, right)

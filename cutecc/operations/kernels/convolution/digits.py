@@ -13,12 +13,18 @@ import cutlass
 
 
 def digits_of(number, bases: Sequence[Any]) -> tuple[Any, ...]:
-    """The digits of a number: one for each base, and the last."""
+    """The digits of a number from 0: one for each base, and the last."""
     found = []
     for base in bases:
-        found.append(number % base)
-        number = number // base
+        number, rest = quotient(number, base)
+        found.append(rest)
     return (*found, number)
+
+
+def quotient(number, base) -> tuple[Any, Any]:
+    """The quotient and the rest of a number from 0, which takes less without a sign."""
+    found = cutlass.Int32(cutlass.Uint32(number) // cutlass.Uint32(base))
+    return found, number - found * base
 
 
 def added(digits: Sequence[Any], step: Sequence[Any], bases: Sequence[Any]) -> tuple[Any, ...]:

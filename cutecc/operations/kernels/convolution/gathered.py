@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import cutlass
@@ -14,33 +13,8 @@ from cutlass.cute.nvgpu import cpasync
 from cutecc.operations.convolution.description import ConvolutionDescription
 from cutecc.operations.kernels.convolution.signature import Geometry
 from cutecc.operations.kernels.convolution.sm90 import GatheredBoxes
+from cutecc.operations.kernels.convolution.windows import window
 from cutecc.operations.kernels.sm90_instructions import staged_layout
-
-
-@dataclass(frozen=True)
-class Window:
-    """The pixels that TMA walks over, in each spatial mode, the fastest first.
-
-    Pixel `i` of the `extent` of a mode is at `lower + i * step` of the tensor; the offset of a tap is added to that.
-    """
-
-    extent: tuple[Any, ...]
-    lower: tuple[Any, ...]
-    step: tuple[Any, ...]
-
-    def upper(self, sizes: Sequence[Any]) -> tuple[Any, ...]:
-        """Where the window ends: from the end of a tensor of these sizes on."""
-        each = zip(self.extent, self.lower, self.step, sizes, strict=True)
-        return tuple(lower + (extent - 1) * step + 1 - size for extent, lower, step, size in each)
-
-
-def window(description: ConvolutionDescription, geometry: Geometry) -> Window:
-    """The window of the first tap whose offset is 0: for `dgrad`, the last tap."""
-    image, filter, output, padding, stride, dilation = (tuple(reversed(each)) for each in geometry[3:])
-    if description.kind == "dgrad":
-        lower = tuple(before - (taps - 1) * each for before, taps, each in zip(padding, filter, dilation, strict=True))
-        return Window(image, lower, (1,) * description.rank)
-    return Window(output, tuple(-each for each in padding), stride)
 
 
 class GatheredLoads:
@@ -90,5 +64,5 @@ class GatheredLoads:
         """The box that begins at a channel and a pixel, of a tap with these offsets, as TMA takes it."""
         shape = (((self.boxes.channels, self.boxes.pixels), 1),)
         stride = (((cute.E([0]), cute.E([1, 0])), 0),)
-        place = (channel, tuple(pixel), image, tuple(offsets))
+        place = (channel, tuple(pixel), image, tuple(map(cutlass.Int32, offsets)))
         return cute.make_tensor(place, cute.make_layout(shape, stride=stride))

@@ -10,17 +10,32 @@ the tap's offset, and fills in zeros around the tensor.
 | `dgrad` | A, outputs' gradient | 128 bytes of filters of one tap | B, filters: (channel, filter, tap) |
 | `wgrad` | B, activations: boxes for several taps | 128 bytes of pixels | A, outputs' gradient: (filter, pixel) |
 
-What is left over of the channels of each tap is filled with zeros, which the tensors' ends give; channels of groups
-end within a tensor, so those of a group are whole steps, or of `wgrad` whole boxes.
+What is left over of the channels of each tap is filled with zeros, which the tensors' ends give; channels of a group
+end within a tensor, so they are whole steps. Columns of a box of `wgrad` are of one tap, so the box divides the
+channels.
+
+Pixels of a strided `dgrad` are computed in phases (`sm90_strided_kernel.py`), whose rows are at no one distance: D is
+then stored from registers.
 """
 
 from __future__ import annotations
 
+import importlib.metadata
 from dataclasses import dataclass
+from functools import cache
 from math import gcd
 
 from cutecc.operations.convolution.description import ConvolutionDescription
+from cutecc.operations.description import SPLIT_K_MODES
 from cutecc.operations.kernels import sm90
+from cutecc.operations.kernels.convolution.signature import Geometry
+from cutecc.operations.kernels.convolution.windows import has_phases, window
+from cutecc.operations.kernels.family import Refusal
+
+MOST_STEP = 8
+"""Pixels that TMA steps over."""
+CORNER_BITS = {1: 16, 2: 8, 3: 5}
+"""By the number of spatial modes: those in which TMA has where a window begins and ends, and the offset of a tap."""
 
 
 @dataclass(frozen=True)
@@ -44,3 +59,70 @@ def gathered_boxes(description: ConvolutionDescription) -> GatheredBoxes:
         channels = gcd(n, sm90.SWIZZLE_BYTES * 8 // description.gemm.b.bits)
         return GatheredBoxes(k // along_m, channels, n // channels, along_m)
     return GatheredBoxes(m // along_n, k, 1, along_n)
+
+
+def accepts(description: ConvolutionDescription) -> Refusal | None:
+    """What the code cannot do, once the rules of convolutions and of the product hold."""
+    if not has_im2col():
+        reason = "nvidia-cutlass-dsl has TMA's loads of convolutions (im2col) since 4.8, and an older one is installed"
+        return Refusal(reason, ("instruction",))
+    if not has_phases(description):
+        return None
+    if description.gemm.mode in SPLIT_K_MODES:
+        return Refusal("K is not split where phases of a strided dgrad have as many steps as taps", ("mode",))
+    for output in description.gemm.epilogue.outputs:
+        if output.reduction != "none" and output.kind != "column":
+            reason = (
+                f"of a strided dgrad columns are not reduced, as '{output.name}' is: phases have tiles of their own"
+            )
+            return Refusal(reason, ("instruction", "epilogue"))
+    return None
+
+
+def size_refusal(description: ConvolutionDescription, geometry: Geometry, groups: int) -> str | None:
+    """Why a convolution of these sizes has no kernel, in one sentence; `None` where it has one."""
+    return _channels_refusal(description, geometry, groups) or _window_refusal(description, geometry)
+
+
+def _channels_refusal(description: ConvolutionDescription, geometry: Geometry, groups: int) -> str | None:
+    kind = description.kind
+    what, count = ("filters", geometry.filters) if kind == "dgrad" else ("channels", geometry.channels)
+    of_group, step = count // groups, gathered_boxes(description).channels
+    if (kind == "wgrad" or groups > 1) and of_group % step:
+        whose = f"{what} of a group" if groups > 1 else what
+        return f"TMA gathers {step} {what} at once, which do not divide the {of_group} {whose}"
+    return None
+
+
+def _window_refusal(description: ConvolutionDescription, geometry: Geometry) -> str | None:
+    bits = CORNER_BITS[description.rank]
+    most, end = 1 << bits - 1, 1 << bits
+    reach = window(description, geometry)
+    if max(reach.step) > MOST_STEP:
+        return f"TMA steps over {MOST_STEP} pixels at most, and the stride is {'x'.join(map(str, geometry.stride))}"
+    gathered = geometry.output if description.kind == "dgrad" else geometry.image
+    corners = *reach.lower, *reach.upper(tuple(reversed(gathered)))
+    if min(corners) < -most or max(corners) >= most:
+        return f"TMA's window over {description.rank} spatial modes reaches {most} pixels over the edge at most"
+    if max(_reaches(description, geometry)) >= end:
+        return f"TMA reaches {end - 1} pixels from the first tap of a filter to the last at most"
+    return None
+
+
+def _reaches(description: ConvolutionDescription, geometry: Geometry) -> list[int]:
+    """The offset of the farthest tap in each mode."""
+    each = zip(geometry.filter, geometry.dilation, geometry.stride, geometry.padding, strict=True)
+    if not has_phases(description):
+        return [(taps - 1) * apart for taps, apart, _, _ in each]
+    return [(step - 1 + before) // step - (before - (taps - 1) * apart) // step for taps, apart, step, before in each]
+
+
+@cache
+def has_im2col() -> bool:
+    """Whether the installed DSL has loads by im2col; without one, kernels that were compiled elsewhere have."""
+    try:
+        version = importlib.metadata.version("nvidia-cutlass-dsl")
+    except importlib.metadata.PackageNotFoundError:
+        return True
+    major, minor = (int(number) for number in version.split(".")[:2])
+    return (major, minor) >= (4, 8)

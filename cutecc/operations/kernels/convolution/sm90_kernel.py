@@ -11,9 +11,9 @@ from cutlass import cute
 from cutecc.operations.convolution.description import ConvolutionDescription
 from cutecc.operations.kernels.convolution import sm90
 from cutecc.operations.kernels.convolution.digits import added, digits_of
-from cutecc.operations.kernels.convolution.gathered import GatheredLoads, window
+from cutecc.operations.kernels.convolution.gathered import GatheredLoads
 from cutecc.operations.kernels.convolution.signature import Geometry
-from cutecc.operations.kernels.convolution.taps import Taps, all_taps
+from cutecc.operations.kernels.convolution.windows import Taps, all_taps, has_phases, window
 from cutecc.operations.kernels.sm90_kernel import Sm90Gemm, copy_tile
 from cutecc.operations.kernels.workspace import ceil_div
 
@@ -31,7 +31,7 @@ class Sm90Convolution(Sm90Gemm):
     @cute.jit
     def __call__(self, problem, geometry, a, b, operands, workspace, slices, multiprocessors, stream):
         """Launch all that the operation takes; `signature.py` says on what. The geometry goes along as a size."""
-        self.run((*problem, geometry), a, b, operands, workspace, slices, multiprocessors, stream)
+        self.launch_all((*problem, geometry), a, b, operands, workspace, slices, multiprocessors, stream)
 
     def geometry(self, problem) -> Geometry:
         return Geometry(*problem[4])
@@ -68,6 +68,10 @@ class Sm90TapConvolution(Sm90Convolution):
     def steps(self, problem, batch):
         return ceil_div(self.depth(problem), self.tile[2]) * self.taps(problem, batch).count
 
+    def group(self, problem, batch):
+        """The group that tiles of a batch belong to."""
+        return batch
+
     def taps(self, problem, batch) -> Taps:
         """Those that the tiles of a batch multiply."""
         return all_taps(self.convolution, self.geometry(problem))
@@ -87,17 +91,17 @@ class Sm90TapConvolution(Sm90Convolution):
         (tma_a, to_a, mask_a), (tma_b, from_b, to_b, mask_b) = sources
         _, block_n = self.place()
         pixel, image = self.pixel(problem, m * self.tile[0] + block_n * self.boxes.pixels)
-        depth, taps = self.depth(problem), self.taps(problem, batch)
+        depth, taps, group = self.depth(problem), self.taps(problem, batch), self.group(problem, batch)
         # The step along a tap's channels, and the tap.
         bases = (ceil_div(depth, self.tile[2]), *taps.bases)
         digits = digits_of(first, bases)
         for _ in range(steps):
             arrived = self.expect(full, empty, stage, phase)
-            channel = batch * depth + digits[0] * self.tile[2]
+            channel = group * depth + digits[0] * self.tile[2]
             box = self.gathered.box(channel, pixel, image, taps.offsets(digits[1:]))
             tap = taps.number(digits[1:])
             copy_tile(tma_a, box, to_a[None, stage], arrived, mask_a)
-            copy_tile(tma_b, from_b[None, n, digits[0], tap, batch], to_b[None, stage], arrived, mask_b)
+            copy_tile(tma_b, from_b[None, n, digits[0], tap, group], to_b[None, stage], arrived, mask_b)
             stage, phase = self.following(stage, phase)
             digits = added(digits, (1,) + (0,) * self.convolution.rank, bases)
         return stage, phase
@@ -117,8 +121,7 @@ class Sm90Wgrad(Sm90Convolution):
             layout = self.staged(name, (rows, self.tile[2], self.stages))
             return layout, self.gathered.atom(tensor, self.geometry(problem)), None
         m, _, k, groups = problem[:4]
-        # Rows of outputs, one for each pixel, lie at one distance.
-        layout = cute.make_layout((m, k, groups), stride=(1, tensor.stride[self.convolution.rank], cutlass.Int64(m)))
+        layout = cute.make_layout((m, k, groups), stride=(1, tensor.stride[0], cutlass.Int64(m)))
         return super().loads(problem, name, cute.make_tensor(tensor.iterator, layout), rows, sharers)
 
     def sources(self, load_a, load_b):
@@ -162,6 +165,10 @@ class Sm90Wgrad(Sm90Convolution):
         return found
 
 
-def build(description: ConvolutionDescription) -> Sm90Convolution:
+def kernel(description: ConvolutionDescription) -> Sm90Convolution:
     """The kernel of a description."""
+    if has_phases(description):
+        from cutecc.operations.kernels.convolution.sm90_strided_kernel import Sm90StridedDgrad
+
+        return Sm90StridedDgrad(description)
     return Sm90Wgrad(description) if description.kind == "wgrad" else Sm90TapConvolution(description)

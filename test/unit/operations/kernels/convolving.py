@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from copy import copy
 from functools import cache
 from typing import Any
 
@@ -16,9 +17,9 @@ from cutecc.arguments.dtypes import find_numeric_type
 from cutecc.emulator.options import EmulatorOptions
 from cutecc.harness.elements import elements_of
 from cutecc.operations.convolution.description import ConvolutionDescription
+from cutecc.operations.kernels.build import build, specs
 from cutecc.operations.kernels.convolution import signature
 from cutecc.operations.kernels.convolution.signature import Geometry
-from cutecc.operations.kernels.convolution.sm90_kernel import build
 from cutecc.operations.kernels.signature import is_persistent
 from cutecc.operations.operand import Operand
 
@@ -43,6 +44,12 @@ class Tensor:
         """Random elements."""
         self.codes[...] = self.elements.random(self.codes.size, generator).reshape(self.codes.shape)
         return self
+
+    def flattened(self) -> Tensor:
+        """The same memory as a matrix of all pixels by channels."""
+        found = copy(self)
+        found.codes = self.codes.reshape(-1, self.codes.shape[-1])
+        return found
 
     @property
     def values(self) -> Any:
@@ -84,8 +91,8 @@ def geometry(
 @cache
 def compiled(description: ConvolutionDescription) -> cutecc.Kernel:
     """The kernel of a description, which keeps everything in registers that it does not put into shared memory."""
-    specs = signature.specs(description)
-    kernel = cutecc.compile(build(description), *specs.values(), target=description.target, cache=False)
+    arguments = specs(description).values()
+    kernel = cutecc.compile(build(description.to_json()), *arguments, target=description.target, cache=False)
     assert isinstance(kernel, cutecc.Kernel)
     assert ".local" not in kernel.ptx
     return kernel
@@ -120,7 +127,8 @@ def convolve(
     space = _workspace(gemm, m, n, k, batches, slices)
     count = multiprocessors if is_persistent(gemm) else None
     options = EmulatorOptions(check=True, schedule=schedule, seed=seed)
-    given = ((m, n, k, batches), tuple(sizes), a, b, tuple(arguments), space, slices, count, 0)
+    left = a.flattened() if description.kind == "wgrad" else a
+    given = ((m, n, k, batches), tuple(sizes), left, b, tuple(arguments), space, slices, count, 0)
     assert emulator.emulate(given, {}, options).findings == []
     return results(gemm, memory, sums(description, a.values, b.values, sizes, groups), values)
 

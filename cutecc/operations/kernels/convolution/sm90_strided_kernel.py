@@ -1,0 +1,110 @@
+# pyright: basic, reportArgumentType=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportGeneralTypeIssues=false, reportIndexIssue=false, reportOperatorIssue=false, reportPrivateImportUsage=false
+"""The strided dgrad on Hopper: the pixels of D in phases, of which each is a dgrad of stride 1 with taps of its own.
+
+A tap r of an output p meets the pixel h = p stride - padding + r dilation. Of the pixels h = h' stride + left, those
+are the taps with left + padding - r dilation a multiple of the stride: one of the first few, and from it every
+`period`-th. What they gather moves by one output from one h' to the next, which is what TMA does.
+
+A phase is part of a tile's batch. Its rows are all that the largest phase has; of those beyond the image, D has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+import cutlass
+from cutlass import cute
+
+from cutecc.operations.kernels.convolution.digits import digits_of, quotient
+from cutecc.operations.kernels.convolution.sm90_kernel import Sm90TapConvolution
+from cutecc.operations.kernels.convolution.windows import TapAxis, Taps, window
+
+
+class Sm90StridedDgrad(Sm90TapConvolution):
+    """Its batches are phases, and in each the groups."""
+
+    def __init__(self, description):
+        super().__init__(description)
+        self.result = None  # rows of a phase are at no one distance
+
+    def tiled(self, problem):
+        geometry = self.geometry(problem)
+        rows = geometry.images * prod(window(self.convolution, geometry).extent)
+        return rows, problem[1], problem[2], problem[3] * prod(geometry.stride)
+
+    def group(self, problem, batch):
+        return quotient(batch, problem[3])[1] if self.convolution.groups == "many" else 0
+
+    def left(self, problem, batch) -> tuple[Any, ...]:
+        """Of a batch's phase, what pixels leave when divided by the stride; the fastest mode first."""
+        phase = quotient(batch, problem[3])[0] if self.convolution.groups == "many" else batch
+        return digits_of(phase, tuple(reversed(self.geometry(problem).stride[1:])))
+
+    def taps(self, problem, batch) -> Taps:
+        geometry = self.geometry(problem)
+        filter, padding, stride, dilation = (
+            tuple(reversed(each)) for each in (geometry.filter, geometry.padding, geometry.stride, geometry.dilation)
+        )
+        axes = []
+        lower = window(self.convolution, geometry).lower
+        modes = zip(filter, padding, stride, dilation, self.left(problem, batch), lower, strict=True)
+        for count, before, step, apart, left, least in modes:
+            reach = left + before
+            first, period = meeting_taps(reach, apart, step)
+            found = quotient(cutlass.max(count - first, 0) + period - 1, period)[0]
+            shift = -quotient(period * apart, step)[0]
+            axes.append(TapAxis(found, first, period, (reach - first * apart) // step - least, shift))
+        return Taps(tuple(axes), filter, self.convolution.mode == "convolution")
+
+    def rows_of_phase(self, problem, batch) -> Callable[[Any], tuple[Any, Any]]:
+        """Of a row of a batch the row of D, and whether there is it."""
+        geometry = self.geometry(problem)
+        extent, left = window(self.convolution, geometry).extent, self.left(problem, batch)
+
+        def row(index):
+            *places, image = digits_of(index, extent)
+            at, is_inside = image, image < geometry.images
+            sizes = zip(reversed(places), reversed(left), geometry.stride, geometry.image, strict=True)
+            for place, first, step, size in sizes:
+                pixel = place * step + first
+                at, is_inside = at * size + pixel, is_inside & (pixel < size)
+            return at, is_inside
+
+        return row
+
+    def load_early(self, coordinates, problem, batch, operands):
+        group, rows = self.group(problem, batch), self.rows_of_phase(problem, batch)
+        return self.epilogue.load_early(coordinates, problem, group, operands, rows)
+
+    def apply(self, sums, coordinates, problem, batch, outgoing, workspace, slices, tile, warp):
+        operands, early, *_ = outgoing
+        rows, vectors = {"rows": self.rows_of_phase(problem, batch)}, {"early": early}
+        place = {"workspace": workspace, "slices": slices, "tile": tile, "warp": warp}
+        self.epilogue.apply(
+            sums, coordinates, problem, self.group(problem, batch), operands, **place, **vectors, **rows
+        )
+
+
+@cute.jit
+def meeting_taps(reach, dilation, stride):
+    """The first tap r with which reach - r dilation is a multiple of the stride, and from how many to how many it is.
+
+    Where there is none, the first is more than any filter has.
+    """
+    first, period = cutlass.Int32(1 << 30), cutlass.Int32(stride)
+    rest, step = quotient(reach, stride)[1], quotient(dilation, stride)[1]
+    away = cutlass.Int32(0)
+    for tap in range(stride):
+        if (rest == 0) & (tap < first):
+            first = cutlass.Int32(tap)
+        away += step
+        if away >= stride:
+            away -= stride
+        if (away == 0) & (tap + 1 < period):
+            period = cutlass.Int32(tap + 1)
+        rest -= step
+        if rest < 0:
+            rest += stride
+    return first, period
