@@ -99,6 +99,10 @@ class MultistageKernel(GemmKernel):
         allocator = cutlass.utils.SmemAllocator()
         return tuple(self.allocate(allocator, plan) for plan in self.plans)
 
+    def places(self, problem, tile) -> cute.Tensor:
+        """The (m, n) of the elements of a tile of D."""
+        return cute.local_tile(cute.make_identity_tensor(problem[:2]), self.tile[:2], tile)
+
     def wait(self) -> None:
         """Wait until the oldest stage that is being filled is full for all threads."""
         cute.arch.cp_async_wait_group(self.stages - 2)

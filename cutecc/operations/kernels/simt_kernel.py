@@ -77,11 +77,17 @@ class SimtGemm(MultistageKernel):
         stages_a, stages_b = self.allocate_stages()
         a = matrix(a, plan_a.operand, m, k, batch, rows_contiguous=plan_a.is_k_major)
         b = matrix(b, plan_b.operand, n, k, batch, rows_contiguous=plan_b.is_k_major)
-        fetches = (Fetch(plan_a, a, stages_a, tile_m, thread), Fetch(plan_b, b, stages_b, tile_n, thread))
-
+        fetches = self.fetches((a, b), (m, n), k, (tile_m, tile_n), (stages_a, stages_b), thread)
         end = cutlass.min((first + steps) * self.tile[2], k)
         sums = self.multiply(first, steps, end, fetches, (stages_a, stages_b), thread)
         self.give(sums, problem, (tile_m, tile_n), batch, stages_a, operands, workspace, slices, block[2], thread)
+
+    def fetches(self, operands, rows, k, tile, stages, thread) -> tuple[Fetch, ...]:
+        """What copies the tiles of A and B that belong to a tile of D; `rows` are M and N."""
+        return tuple(
+            Fetch(plan, operand, into, index, thread)
+            for plan, operand, index, into in zip(self.plans, operands, tile, stages, strict=True)
+        )
 
     def multiply(self, first, steps, end, fetches, stages, thread) -> cute.Tensor:
         """This thread's sums of products of `steps` tiles along K from the tile `first` on; copies end at `end`."""
@@ -95,8 +101,7 @@ class SimtGemm(MultistageKernel):
 
     def give(self, sums, problem, tile, batch, stages_a, operands, workspace, slices, slice_index, thread) -> None:
         """What becomes of the sums of a tile."""
-        places = cute.local_tile(cute.make_identity_tensor(problem[:2]), self.tile[:2], tile)
-        places = self.make_tiled_mma().get_slice(thread).partition_C(places)
+        places = self.make_tiled_mma().get_slice(thread).partition_C(self.places(problem, tile))
         warp = warp_place(thread, self.warps[:2])
         self.conclude(
             *(sums, places, problem, tile, batch),

@@ -44,11 +44,16 @@ class Sm80Gemm(MultistageKernel):
         stages_a, stages_b = self.allocate_stages()
         a = matrix(a, plan_a.operand, m, k, batch, rows_contiguous=plan_a.is_k_major)
         b = matrix(b, plan_b.operand, n, k, batch, rows_contiguous=plan_b.is_k_major)
-        fetch_a = Fetch(plan_a, self.tiles(a, plan_a, k, tile_m), stages_a, tile_m * self.tile[0], m, thread)
-        fetch_b = Fetch(plan_b, self.tiles(b, plan_b, k, tile_n), stages_b, tile_n * self.tile[1], n, thread)
-
-        sums = self.multiply(first, steps, k, (fetch_a, fetch_b), (stages_a, stages_b), thread)
+        fetches = self.fetches((a, b), (m, n), k, (tile_m, tile_n), (stages_a, stages_b), thread)
+        sums = self.multiply(first, steps, k, fetches, (stages_a, stages_b), thread)
         self.give(sums, problem, (tile_m, tile_n), batch, stages_a, operands, workspace, slices, block[2], thread)
+
+    def fetches(self, operands, rows, k, tile, stages, thread) -> tuple[Fetch, ...]:
+        """What copies the tiles of A and B that belong to a tile of D; `rows` are M and N."""
+        return tuple(
+            Fetch(plan, self.tiles(operand, plan, k, index), into, index * plan.tile[0], extent, thread)
+            for plan, operand, extent, index, into in zip(self.plans, operands, rows, tile, stages, strict=True)
+        )
 
     def multiply(self, first, steps, extent, fetches, stages, thread) -> cute.Tensor:
         """This thread's sums of products of `steps` tiles along K from the tile `first` on, where K is `extent`."""
@@ -65,8 +70,7 @@ class Sm80Gemm(MultistageKernel):
     @cute.jit
     def give(self, sums, problem, tile, batch, stages_a, operands, workspace, slices, slice_index, thread):
         """What becomes of the sums of a tile."""
-        places = cute.local_tile(cute.make_identity_tensor(problem[:2]), self.tile[:2], tile)
-        places = make_tiled_mma(self.description).get_slice(thread).partition_C(places)
+        places = make_tiled_mma(self.description).get_slice(thread).partition_C(self.places(problem, tile))
         holders = sm80.holding_threads(self.description)
         if cutlass.const_expr(holders < self.threads):
             self.gather(stages_a.iterator, sums, thread, holders)
