@@ -14,5 +14,11 @@ def kernel(description: GroupedDescription) -> Any:
             from cutecc.operations.kernels.grouped.sm90_kernel import GroupedSm90
 
             return GroupedSm90(description)
-        case _:
-            raise NotImplementedError
+        case "sm80":
+            from cutecc.operations.kernels.grouped.multistage_kernel import GroupedSm80
+
+            return GroupedSm80(description)
+        case "simt":
+            from cutecc.operations.kernels.grouped.multistage_kernel import GroupedSimt
+
+            return GroupedSimt(description)

@@ -12,8 +12,8 @@ from cutlass.cute.nvgpu import cpasync
 from cutecc.operations.grouped.description import GroupedDescription
 from cutecc.operations.kernels.grouped.clipped_boxes import ClippedBoxes
 from cutecc.operations.kernels.grouped.descriptors_kernel import Descriptors, descriptor
-from cutecc.operations.kernels.grouped.groups import Groups, Position, Problem, Span
-from cutecc.operations.kernels.grouped.operands import GroupedEpilogue
+from cutecc.operations.kernels.grouped.grouped_kernel import GroupedKernel
+from cutecc.operations.kernels.grouped.groups import Position, Problem, Span
 from cutecc.operations.kernels.grouped.signature import is_packed
 from cutecc.operations.kernels.grouped.workspace import described
 from cutecc.operations.kernels.numeric import numeric
@@ -38,22 +38,12 @@ class GroupedTask(NamedTuple):
     """Of all groups."""
 
 
-class GroupedSm90(Sm90Gemm):
+class GroupedSm90(GroupedKernel, Sm90Gemm):
     """The kernel of one description; `sm90.py` says how it works."""
 
     def __init__(self, grouped: GroupedDescription):
-        super().__init__(grouped.gemm)
-        self.grouped, self.groups = grouped, Groups(grouped)
-        self.epilogue = GroupedEpilogue(grouped)
+        super().__init__(grouped)
         self.described = described(grouped)
-        self.__name__ = grouped.kernel_name
-
-    @cute.jit
-    def __call__(self, problem, sizes, a, b, operands, scales, schedule, workspace, multiprocessors, stream):
-        """Launch all that the operation takes; `signature.py` says on what."""
-        self.kernel.set_name_prefix(self.__name__, remove_cutlass_symbol=True, keep_mangled_name=False)
-        problem = Problem(*problem, sizes, schedule, workspace)
-        self.launch(problem, a, b, operands, workspace, None, multiprocessors, stream)
 
     def launch(self, problem, a, b, operands, workspace, slices, multiprocessors, stream) -> None:
         """As many clusters as the GPU holds at once, or as there may be work for."""

@@ -115,11 +115,12 @@ def multiply(
     seed: int = 0,
     multiprocessors: int = FEW,
     order: str = "round-robin",
-    check: bool = True,
+    ends: Sequence[int] | None = None,
 ) -> dict[str, list[Result]]:
     """Compute groups of these sizes with every check of the sanitizer; the results of each group, by name.
 
     Where D is column-major, outputs are those of the transposed product, as the kernel has them. Scalars are 1.5.
+    `ends` are other ones than the kernel should be given.
     """
     if description.gemm.is_compiled_transposed:
         description, sizes = description.compiled(), [(n, m, k) for m, n, k in sizes]
@@ -153,14 +154,14 @@ def multiply(
     emulation = emulator.emulate(
         (
             _problem(description, sizes),
-            _sizes(description, sizes),
+            _sizes(description, sizes) if ends is None else np.array(ends, np.int32),
             *(a.argument, b.argument, tuple(arguments), None),
             _table(description, sizes),
             _workspace(description, len(sizes)),
             *(multiprocessors, 0),
         ),
         {},
-        EmulatorOptions(check=check, schedule=order, seed=seed),
+        EmulatorOptions(check=True, schedule=order, seed=seed),
     )
     assert emulation.findings == [], emulation.findings[0]
     results: dict[str, list[Result]] = {each.name: [] for each in gemm.epilogue.outputs}
