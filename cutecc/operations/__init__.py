@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from cutecc.operations.epilogue.declarations import Column, Full, Row, Scalar
     from cutecc.operations.epilogue.graph import Epilogue
     from cutecc.operations.gemm import Gemm
+    from cutecc.operations.grouped.description import GroupedDescription
+    from cutecc.operations.grouped.lists import GroupMatrices
+    from cutecc.operations.grouped.operation import GroupedGemm
     from cutecc.operations.instruction import MathInstruction
     from cutecc.operations.loading import load
     from cutecc.operations.operand import Operand
@@ -45,6 +48,9 @@ __all__ = [
     "Full",
     "Gemm",
     "GemmDescription",
+    "GroupMatrices",
+    "GroupedDescription",
+    "GroupedGemm",
     "MathInstruction",
     "MatrixArray",
     "Operand",
@@ -84,6 +90,9 @@ _HOMES = {
     "Full": "epilogue.declarations",
     "Gemm": "gemm",
     "GemmDescription": "description",
+    "GroupMatrices": "grouped.lists",
+    "GroupedDescription": "grouped.description",
+    "GroupedGemm": "grouped.operation",
     "MathInstruction": "instruction",
     "MatrixArray": "views",
     "Operand": "operand",

@@ -7,9 +7,10 @@ from typing import Any
 
 from cutecc.operations.convolution.operation import Conv1d, Conv2d, Conv3d
 from cutecc.operations.gemm import Gemm
+from cutecc.operations.grouped.operation import GroupedGemm
 from cutecc.operations.operation import Operation, read_operation
 
-_KINDS: tuple[type[Operation[Any]], ...] = (Gemm, Conv1d, Conv2d, Conv3d)
+_KINDS: tuple[type[Operation[Any]], ...] = (Gemm, Conv1d, Conv2d, Conv3d, GroupedGemm)
 
 
 def load(path: str | Path, *, target: str | None = None) -> Any:

@@ -80,8 +80,6 @@ def agree(packing: Packing, matrices: Mapping[str, Matrix], groups: int) -> Prob
 
 def read_offsets(value: Any) -> Array:
     """Offsets in memory. Raises `ArgumentError` for what are none."""
-    if value is None:
-        raise ArgumentError("offsets are not given", hints=["offsets=ends: where each group ends, as int32"])
     array = cast(Array, read("offsets", value))
     dtype = find_numeric_type(array.dtype)
     if dtype is None or dtype.name != "i32" or len(array.shape) != 1:
@@ -94,7 +92,7 @@ def read_offsets(value: Any) -> Array:
 
 def ends_on_host(value: Any) -> tuple[int, ...] | None:
     """Where groups end; `None` for offsets on a device, which are not read. Raises `ArgumentError` for no offsets."""
-    if value is None or lives_on_gpu(value):
+    if lives_on_gpu(value):
         return None
     listed: Any = value
     if not isinstance(value, list | tuple):

@@ -253,6 +253,9 @@ class GroupedGemm(Operation[GroupedDescription]):
             if arguments["offsets"] is not None:
                 raise ArgumentError("lists of matrices have no offsets", hints=['packing="rows" has'])
             self._prepare_lists(cast(GroupedVariant, variant), given, device, keep)
+        elif arguments["offsets"] is None:
+            hint = "offsets=ends: where each group ends, as int32"
+            raise ArgumentError(f"groups packed as {self.description.packing} need offsets", hints=[hint])
         elif self._reads_ends or not lives_on_gpu(arguments["offsets"]):
             self._prepare_ends(cast(GroupedVariant, variant), given, device, keep)
 
@@ -290,7 +293,7 @@ class GroupedGemm(Operation[GroupedDescription]):
         arguments, description = given.arguments, variant.description
         ends = ends_on_host(arguments["offsets"])
         if ends is None:
-            if self._reads_ends and arguments["offsets"] is not None:
+            if self._reads_ends:
                 raise ArgumentError(
                     "argument 'offsets' lives on a GPU, and the schedule host needs to read it",
                     hints=['schedule="device" does not', "give offsets as a list"],

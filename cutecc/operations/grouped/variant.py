@@ -15,7 +15,6 @@ from cutecc.operations.arguments import (
     matrix,
     numbers_of,
     operands_of,
-    promises_extent,
     read,
 )
 from cutecc.operations.grouped.arguments import (
@@ -30,6 +29,7 @@ from cutecc.operations.grouped.lists import SIZES, TILES, leading, list_names
 from cutecc.operations.grouped.tables import Numbers
 from cutecc.operations.hazards import check_hazards
 from cutecc.operations.kernels import build
+from cutecc.operations.kernels.grouped.signature import extent_divisors
 from cutecc.operations.kernels.grouped.workspace import DESCRIPTOR_BYTES, workspace_bytes
 from cutecc.operations.operand import type_bits
 from cutecc.operations.problem_sizes import Problem
@@ -129,7 +129,7 @@ class GroupedVariant(Variant[GroupedDescription]):
             arrays = copies(arrays)
             matrices = self._matrices(arrays)
         for name, each in matrices.items():
-            check_alignment(each, self.operands[name], extents=promises_extent(description.gemm, name))
+            check_alignment(each, self.operands[name], extents=False)
         turned = description.gemm.is_compiled_transposed
         values: dict[str, Any] = {
             each.name: packed_vector(packing, each, cast(Array, arrays[each.name]), problem) for each in vectors
@@ -140,6 +140,7 @@ class GroupedVariant(Variant[GroupedDescription]):
         numbers = numbers_of(epilogue, given)
         bound, sources = self._values(values | numbers)
         m, n = (problem.n, problem.m) if turned else (problem.m, problem.n)
+        self._check_extents({"M": m, "N": n, "K": problem.k})
         bound |= {"problem": (m, n, problem.k), "sizes": _view(arrays["offsets"])}
         sources["sizes"] = "offsets"
         if self.has_tiles:
@@ -152,6 +153,17 @@ class GroupedVariant(Variant[GroupedDescription]):
         return Bound(
             arrays, bound, sources, numbers, hazards, is_empty, workspace_bytes(self.compiled, problem.batches)
         )
+
+    def _check_extents(self, extents: Mapping[str, int]) -> None:
+        """Raise `ArgumentError` unless sizes of all groups together, as compiled, are the multiples they have to be."""
+        swapped = {"M": "N", "N": "M"} if self.description.gemm.is_compiled_transposed else {}
+        for name, divisor in extent_divisors(self.compiled).items():
+            if extents[name] % divisor:
+                raise ArgumentError(
+                    f"{swapped.get(name, name)} is {extents[name]}, no multiple of the {divisor} elements that are "
+                    "read at once of matrices that are contiguous along it",
+                    hints=["describe these with a smaller alignment: f16:row:1 for any"],
+                )
 
     def _values(self, operands: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
         """The kernel's arguments among matrices, vectors and numbers, and which of the user's each part of them is."""

@@ -1,0 +1,103 @@
+"""Grouped products: what there is, what is nearest to what there is not, and which is chosen for some sizes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cutecc.errors import UsageError
+from cutecc.operations import Column, Full, GroupedDescription, GroupedGemm
+from cutecc.operations.epilogue.functions import sum
+from cutecc.operations.grouped.estimate import cycles
+from cutecc.operations.grouped.problem import GroupedProblem
+from cutecc.operations.grouped.validity import check, refusal
+
+HOPPER: dict[str, Any] = {"a": "bf16", "b": "bf16", "packing": "rows", "target": "sm_90a"}
+
+
+def test_what_is_chosen_is_valid_and_suits_the_sizes() -> None:
+    few = GroupedGemm(**HOPPER, problem=(64, 4096, 4096, 64))
+    many = GroupedGemm(**HOPPER, problem=(65536, 4096, 4096, 8))
+    for each in (few, many):
+        assert refusal(each.description) is None and each.description.gemm.family == "sm90"
+    # A group of one row has a tile of few.
+    assert few.description.gemm.tile.threadblock[0] == 64 < many.description.gemm.tile.threadblock[0]
+    for best in (few.tile_descriptions(), many.tile_descriptions()):
+        assert len(best) == len(set(best)) > 10
+    assert str(few.with_tile("128x64x64").description.gemm.tile).startswith("128x64x64:")
+
+
+def test_sizes_are_given_in_all_or_of_each_group() -> None:
+    even = GroupedProblem.of((10, 8, 16, 3), "rows")
+    assert even.sizes == ((3, 8, 16), (3, 8, 16), (4, 8, 16))
+    assert GroupedProblem.of((10, 8, 16, 2), "depth").sizes == ((10, 8, 8),) * 2
+    assert GroupedProblem.of((10, 8, 16, 2), "list").sizes == ((10, 8, 16),) * 2
+    listed = GroupedProblem.of([(1, 2, 3), (0, 2, 3)], "columns")
+    assert listed.sizes == ((1, 2, 3), (0, 2, 3)) and listed.transposed().sizes == ((2, 1, 3), (2, 0, 3))
+    assert GroupedProblem.of(np.array([10, 8, 16, 0]), "rows").groups == 0
+    for wrong in ((1, 2, 3), "abcd", [(1, 2)], (1, 2, 3, -4), (1, -2, 3, 4), 5, [(1, 2, 3), 4], (1.5, 2, 3, 4)):
+        with pytest.raises(UsageError, match=r"sizes of groups are \(M, N, K, groups\)"):
+            GroupedProblem.of(wrong, "rows")
+
+
+def test_estimates_count_the_tiles_of_all_groups() -> None:
+    description = GroupedGemm(**HOPPER, tile="128x128x64:cluster=1x1").description
+    whole, halves = (GroupedProblem(((size, 4096, 4096),) * count) for size, count in ((2048, 8), (1024, 16)))
+    assert cycles(description, whole) == pytest.approx(cycles(description, halves), rel=0.1)
+    ragged = GroupedProblem(((897, 4096, 4096),) * 16)  # as many tiles
+    assert cycles(description, ragged) == pytest.approx(cycles(description, halves), rel=0.02)
+    with_empty = GroupedProblem((*halves.sizes, *((0, 4096, 4096),) * 50))
+    assert cycles(description, with_empty) == cycles(description, halves)
+    assert cycles(description, GroupedProblem(())) == 0
+    skewed = GroupedProblem(tuple((size, 4096, 4096) for size in range(1, 200)))
+    assert cycles(description, skewed) > 1.2 * cycles(description, halves)
+
+
+@pytest.mark.parametrize(
+    ("parts", "message", "hint"),
+    [
+        ({"tile": "128x128x64:stages=9:warps=2x1x1:cluster=1x1:schedule=cooperative"}, "bytes of shared", "stages 6"),
+        ({"a": "bf16:row:2", "unit": "wgmma"}, "TMA reads A aligned to 16 bytes, not to 4", "tensor_op"),
+        ({"a": "tf32:column", "b": "tf32", "d": "f32", "unit": "wgmma"}, "reads A along K", "tensor_op"),
+        ({"a": "i8:interleaved32", "b": "i8"}, "matrices of groups are not interleaved, and A is", "a.layout"),
+        ({"scales": "blocks"}, "scales are of 8-bit floats, not of bf16 and bf16", "f8E4M3FN"),
+        ({"packing": "row"}, "unknown packing 'row'", "did you mean rows"),
+        ({"schedule": "hosts"}, "unknown schedule 'hosts'", "did you mean host"),
+    ],
+)
+def test_what_there_is_not_is_refused_with_what_is_near(parts: dict[str, Any], message: str, hint: str) -> None:
+    with pytest.raises(UsageError, match=message) as caught:
+        GroupedGemm(**(HOPPER | parts))
+    assert hint in "\n".join(caught.value.hints)
+
+
+def test_epilogues_without_a_place_are_refused() -> None:
+    with pytest.raises(UsageError, match="a grouped product has no reductions"):
+        GroupedGemm(
+            **HOPPER, epilogue=lambda accum: {"D": accum, "sums": sum(accum, axis=1)}, operands={"sums": Column("f32")}
+        )
+    with pytest.raises(UsageError, match="offsets is an argument of grouped products"):
+        GroupedGemm(**HOPPER, epilogue=lambda accum, offsets: accum + offsets, operands={"offsets": Full("f32")})
+
+
+def test_a_description_is_checked_as_it_is_compiled() -> None:
+    description = GroupedGemm(**HOPPER, d="bf16:column").description
+    assert description.packing == "rows" and description.compiled().packing == "columns"
+    wrong = replace(description, gemm=replace(description.gemm, mode="batched"))
+    verdict = check(wrong)
+    assert not verdict and "a column-major D is computed as Dᵀ = Bᵀ Aᵀ" in verdict.reason
+    assert verdict.nearest == description and verdict.changes == ("mode gemm, not batched",)
+    with pytest.raises(UsageError, match="the product of a group is of mode gemm, not batched"):
+        GroupedGemm.of(wrong)
+    assert GroupedGemm.of(description).description == description
+    scaled = replace(description, scales="blocks")
+    assert not check(scaled) and check(scaled).nearest is None
+
+
+def test_descriptions_are_kept_as_text() -> None:
+    op = GroupedGemm(**HOPPER, schedule="host")
+    assert GroupedDescription.from_json(op.description.to_json()) == op.description
+    assert repr(op).startswith("<GroupedGemm grouped_rows_host_sm90a_bf16_")

@@ -1,0 +1,245 @@
+"""The arguments of grouped products, held against each other: nothing is compiled, and nothing launched."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cutecc.errors import ArgumentError, UsageError
+from cutecc.operations import Column, DeviceMatrix, Full, GroupedGemm, Row, Scalar
+from cutecc.operations.given import Given
+from cutecc.operations.grouped.arguments import ends_on_host
+from cutecc.operations.grouped.variant import GroupedVariant
+
+PARTS: dict[str, Any] = {
+    "a": "f32:row:1",
+    "b": "f32:row:1",
+    "d": "f32:row:1",
+    "instruction": "simt:1x1x1:f32:f32:f32",
+    "tile": "32x32x8:stages=2:warps=1x1x1",
+    "target": "sm_80",
+}
+SIZES = [(5, 8, 6), (0, 8, 6), (7, 8, 6)]
+
+
+def operands(accum: Any, bias: Any, scale: Any, other: Any, factor: Any) -> Any:
+    return (accum + bias) * scale * factor + other
+
+
+KINDS = {
+    "bias": Row("f32", alignment=1),
+    "scale": Column("f32", alignment=1),
+    "other": Full("f32", alignment=1),
+    "factor": Scalar("f32", in_memory=True),
+}
+
+
+@pytest.fixture(scope="module")
+def rows() -> GroupedGemm:
+    return GroupedGemm(**PARTS, packing="rows")
+
+
+def zeros(*shape: int) -> Any:
+    return np.zeros(shape, np.float32)
+
+
+def packed(m: int = 12, n: int = 8, k: int = 6, groups: int = 3) -> dict[str, Any]:
+    return {"A": zeros(m, k), "B": zeros(groups, k, n), "D": zeros(m, n), "offsets": [5, 5, 12][:groups]}
+
+
+def device(*shape: int, pointer: int, dtype: str = "f32", layout: Any = "row") -> DeviceMatrix:
+    return DeviceMatrix(pointer, shape, shape[-1 if layout == "row" else -2] if len(shape) > 1 else 1, dtype, layout)
+
+
+def test_what_fits_is_supported(rows: GroupedGemm) -> None:
+    assert rows.supports(**packed())
+    assert rows.supports(**(packed() | {"offsets": np.array([0, 0, 11])}))
+    assert rows.supports(**packed(), device="cpu", stream=3, sync=True)
+    assert rows.workspace_bytes(3) == 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "message", "hint"),
+    [
+        ({"A": zeros(12, 5)}, "K is 5 in A and 6 in B", "packed as rows, A is (ΣM, K), B is (groups, K, N)"),
+        ({"D": zeros(12, 9)}, "D is not of 12×8 elements", "C and D are (ΣM, N)"),
+        ({"B": zeros(6, 8)}, r"'B': f32\[6,8\] on cpu is not \(groups, K, N\)", ""),
+        ({"D": zeros(3, 12, 8)}, r"'D': .* is not \(ΣM, N\), as of groups packed as rows", ""),
+        ({"offsets": [0, 5, 5, 12]}, "B has 3 groups, and offsets 4", "without a 0 in front"),
+        ({"offsets": [5, 4, 12]}, "'offsets' does not ascend", "itertools.accumulate(sizes)"),
+        ({"offsets": [5, 5, 13]}, "offsets end at 13, and M of all groups is 12", ""),
+        ({"offsets": [-1, 5, 12]}, "'offsets' does not ascend", ""),
+        ({"offsets": ["a", 5, 12]}, "'offsets' holds no whole numbers", ""),
+        ({"offsets": zeros(3)}, "'offsets' holds no whole numbers", ""),
+        ({"offsets": None}, "groups packed as rows need offsets", "where each group ends"),
+        ({"offsets": 5}, "argument 'offsets' has to be an array", ""),
+        ({"A": [zeros(5, 6)]}, "argument 'A' has to be an array", ""),
+        ({"A": zeros(12, 6).astype("f8")}, "its elements are f64, not f32", ""),
+        ({"D": None}, "argument 'D' has to be an array, and nothing is given", ""),
+        ({"beta": 1.0}, "beta = 1.0 is given, and the operation has none", 'GroupedGemm(…, c="f16")'),
+        ({"bias": zeros(8)}, "the epilogue has no operand 'bias'", "alpha, D"),
+        ({"scales_a": zeros(8)}, "the epilogue has no operand 'scales_a'", ""),
+    ],
+)
+def test_what_does_not_fit_is_refused(rows: GroupedGemm, changes: dict[str, Any], message: str, hint: str) -> None:
+    status = rows.supports(**(packed() | changes))
+    assert not status
+    with pytest.raises(ArgumentError, match=message):
+        rows.run(**(packed() | changes), device="cpu")
+    assert hint in str(status)
+
+
+def test_each_packing_has_its_shapes() -> None:
+    columns, depth = (GroupedGemm(**PARTS, packing=packing) for packing in ("columns", "depth"))
+    A, B, D = zeros(3, 5, 6), zeros(6, 12), zeros(5, 12)
+    assert columns.supports(A, B, D=D, offsets=[4, 4, 12])
+    assert "N of all groups is 12" in str(columns.supports(A, B, D=D, offsets=[4, 4, 13]))
+    A, B, D = zeros(5, 12), zeros(12, 8), zeros(3, 5, 8)
+    assert depth.supports(A, B, D=D, offsets=[4, 4, 12])
+    assert "D is not of 5×8 elements a group" in str(depth.supports(A, B, D=zeros(3, 5, 9), offsets=[4, 4, 12]))
+    assert "D has 2 groups, and offsets 3" in str(depth.supports(A, B, D=zeros(2, 5, 8), offsets=[4, 4, 12]))
+
+
+def test_groups_end_where_vectors_begin() -> None:
+    op = GroupedGemm(**(PARTS | {"a": "f32:row:4"}), packing="depth")
+    A, B, D = zeros(5, 16), zeros(16, 8), zeros(2, 5, 8)
+    assert op.supports(A, B, D=D, offsets=[4, 16])
+    status = op.supports(A, B, D=D, offsets=[6, 16])
+    assert "a group ends at 6, no multiple of the 4 elements" in str(status) and "f16:row:1 for any" in str(status)
+    assert "K is 14, no multiple of the 4 elements" in str(op.supports(A[:, :14], B[:14], D=D, offsets=[4, 12]))
+
+
+def test_operands_of_an_epilogue_lie_as_groups_do() -> None:
+    op = GroupedGemm(**PARTS, packing="rows", epilogue=operands, operands=KINDS)
+    more = {"bias": zeros(3, 8), "scale": zeros(12), "other": zeros(12, 8), "factor": zeros(3)}
+    assert op.supports(**packed(), **more)
+    assert op.supports(**packed(), **(more | {"bias": zeros(8)}))  # the same for all groups
+    assert "holds one value a row, M = 12" in str(op.supports(**packed(), **(more | {"scale": zeros(3, 12)})))
+    assert "holds a scalar" in str(op.supports(**packed(), **(more | {"factor": zeros(2)})))
+    columns = GroupedGemm(**PARTS, packing="columns", epilogue=operands, operands=KINDS)
+    A, B, D = zeros(3, 5, 6), zeros(6, 12), zeros(5, 12)
+    more = {"bias": zeros(12), "scale": zeros(3, 5), "other": zeros(5, 12), "factor": zeros(3)}
+    assert columns.supports(A, B, D=D, offsets=[4, 4, 12], **more)
+    assert not columns.supports(A, B, D=D, offsets=[4, 4, 12], **(more | {"bias": zeros(3, 12)}))
+
+
+def test_offsets_on_a_device_are_not_read(rows: GroupedGemm) -> None:
+    nowhere = device(3, pointer=0x1000, dtype="i32")  # a read of it would be a fault
+    A, B, D = device(12, 6, pointer=0x10000), device(3, 6, 8, pointer=0x20000), device(12, 8, pointer=0x30000)
+    assert ends_on_host(nowhere) is None
+    assert rows.supports(A, B, D=D, offsets=nowhere)
+    assert "is not i32[groups]" in str(rows.supports(A, B, D=D, offsets=device(3, pointer=0x1000, dtype="i64")))
+    assert ".to(torch.int32)" in str(rows.supports(A, B, D=D, offsets=device(3, pointer=0x1000, dtype="i64")))
+    assert "B has 3 groups, and offsets 4" in str(rows.supports(A, B, D=D, offsets=device(4, pointer=16, dtype="i32")))
+    assert rows.supports(A, B, D=D, offsets=[1, 2, 3])  # brought there
+    host = GroupedGemm(**PARTS, packing="rows", schedule="host")
+    status = host.supports(A, B, D=D, offsets=nowhere)
+    assert "lives on a GPU, and the schedule host needs to read it" in str(status) and "device" in str(status)
+    assert host.supports(A, B, D=D, offsets=[1, 2, 3])
+
+
+def test_what_is_written_shares_no_memory(rows: GroupedGemm) -> None:
+    given = packed()
+    memory = zeros(12, 16)
+    assert rows.supports(**(given | {"A": memory[:, :6], "D": memory[:, 8:]}))
+    assert "D is written and shares memory with A" in str(
+        rows.supports(**(given | {"A": memory[:, :6], "D": memory[:, 2:10]}))
+    )
+    source = GroupedGemm(**PARTS, packing="rows", c="f32:row:1")
+    assert source.supports(**given, C=given["D"], beta=1.0)
+
+
+def test_the_kernel_sees_a_column_major_d_as_the_transposed_products() -> None:
+    op = GroupedGemm(**(PARTS | {"d": "f32:column:1"}), packing="rows", schedule="host")
+    variant = op.variants[0]
+    assert isinstance(variant, GroupedVariant)
+    A, B, D = zeros(12, 6), zeros(3, 6, 8), np.asfortranarray(zeros(12, 8))
+    given = {"A": A, "B": B, "D": D, "offsets": [5, 5, 12], "alpha": 1.0, "beta": 0.0, "C": None}
+    call = Given(given)
+    op._prepare(variant, call, "cpu", keep=True)  # pyright: ignore[reportPrivateUsage]
+    bound = variant.bind(call.arguments, None)
+    assert bound.values["problem"] == (8, 12, 6)
+    assert bound.values["a"].shape == (8, 6, 3) and bound.values["b"].shape == (12, 6)
+    view = bound.values["operands"][1]
+    assert (view.shape, view.stride()) == ((8, 12), (12, 1))
+    assert (bound.sources["a"], bound.sources["b"], bound.sources["sizes"]) == ("B", "A", "offsets")
+    assert list(call.arguments["tiles before groups"]) == [0, 1, 1, 2]
+
+
+@pytest.fixture(scope="module")
+def lists() -> GroupedGemm:
+    return GroupedGemm(**PARTS, c="f32:row:1")
+
+
+def listed() -> dict[str, Any]:
+    return {
+        "A": [zeros(m, k) for m, _, k in SIZES],
+        "B": [zeros(k, n) for _, n, k in SIZES],
+        "D": [zeros(m, n) for m, n, _ in SIZES],
+    }
+
+
+def test_lists_that_fit_are_supported(lists: GroupedGemm) -> None:
+    given = listed()
+    assert lists.supports(**given) and lists.supports(**given, C=given["D"], beta=1.0)
+    assert lists.supports([], [], D=[])
+    op = GroupedGemm(**PARTS, epilogue=operands, operands=KINDS, schedule="host")
+    more = {
+        "bias": [zeros(n) for _, n, _ in SIZES],
+        "scale": [zeros(m) for m, _, _ in SIZES],
+        "other": given["D"],
+        "factor": zeros(3),
+    }
+    assert "D[0] is written and shares memory with other[0]" not in str(op.supports(**given, **more))
+    assert op.supports(**given, **(more | {"other": [each.copy() for each in given["D"]]}))
+    assert "'bias[2]'" in str(op.supports(**given, **(more | {"bias": [zeros(8), zeros(8), zeros(9)]})))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"A": zeros(3, 5, 6)}, "argument 'A' has to be a list of the matrices of all groups"),
+        ({"A": [zeros(5, 6)]}, "no common number of groups: 1 in A, 3 in B, 3 in D"),
+        ({"A": [zeros(5, 6), zeros(1, 6), zeros(7, 6)]}, "the shapes of group 1 do not fit"),
+        ({"B": [zeros(6, 8), zeros(6, 8), zeros(5, 8)]}, "the shapes of group 2 do not fit"),
+        ({"B": [zeros(6, 8), zeros(6, 8), zeros(6, 8).astype("f2")]}, "'B.2.': .*its elements are f16, not f32"),
+        ({"B": [zeros(6, 8), zeros(6, 8), zeros(8, 6).T]}, "'B.2.': .*its rows are not contiguous"),
+        ({"D": None}, "argument 'D' has to be a list"),
+        ({"offsets": [1, 2, 3]}, "lists of matrices have no offsets"),
+    ],
+)
+def test_lists_that_do_not_fit_are_refused(lists: GroupedGemm, changes: dict[str, Any], message: str) -> None:
+    assert not lists.supports(**(listed() | changes))
+    with pytest.raises(ArgumentError, match=message):
+        lists.run(**(listed() | changes), device="cpu")
+
+
+def test_matrices_of_lists_share_no_memory(lists: GroupedGemm) -> None:
+    given = listed()
+    twice = [given["D"][0], given["D"][1], given["D"][0][:5]]
+    same = {"A": [zeros(5, 6)] * 3, "B": [zeros(6, 8)] * 3}
+    assert "D[2] is D[0], and both are written" in str(lists.supports(**same, D=[twice[0], zeros(5, 8), twice[2]]))
+    square = zeros(6, 6)
+    status = lists.supports([square], [zeros(6, 6)], D=[square])
+    assert "D[0] is written and shares memory with A[0]" in str(status)
+    other = [zeros(5, 8), zeros(5, 8)]
+    status = lists.supports([zeros(5, 6)] * 2, [zeros(6, 8)] * 2, other[::-1], other, beta=1.0)
+    assert "shares memory with C" in str(status)
+
+
+def test_tables_are_made_of_all_lists_together(lists: GroupedGemm) -> None:
+    given = listed()
+    tables = lists.matrices(**given, device="cpu")
+    assert set(tables) == {"A", "B", "D"} and lists.supports(**tables, device="cpu")
+    others = lists.matrices(**given, device="cpu")
+    assert "'B' is not of the tables of A" in str(lists.supports(**(tables | {"B": others["B"]})))
+    assert "'D' is not of the tables of A" in str(lists.supports(**(tables | {"D": given["D"]})))
+    assert "'B' is not of the tables of A" in str(lists.supports(**(tables | {"B": tables["D"]})))
+    another = GroupedGemm(**(PARTS | {"a": "f32:row:2"}))
+    assert "made by another operation" in str(another.supports(**tables))
+    with pytest.raises(UsageError, match="groups packed as rows have no lists"):
+        GroupedGemm(**PARTS, packing="rows").matrices(**given)
+    with pytest.raises(ArgumentError, match="lives on cpu: move it with"):
+        lists.matrices(**given)
