@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-import numpy as np
-
-from cutecc.arguments.arrays import Array
 from cutecc.errors import ArgumentError, UsageError
 from cutecc.operations.any_description import Description
-from cutecc.operations.arguments import lives_on_gpu, matrix, read
+from cutecc.operations.arguments import lives_on_gpu
 from cutecc.operations.candidates import USUAL_ACCUMULATORS
 from cutecc.operations.choosing import (
     EpilogueLike,
     by_name,
+    device_target,
     epilogue_of,
     target_name,
     usual_epilogue,
@@ -23,20 +22,17 @@ from cutecc.operations.choosing import (
 )
 from cutecc.operations.given import Given
 from cutecc.operations.grouped import candidates
-from cutecc.operations.grouped.arguments import check_ends, ends_on_host, group_sizes
 from cutecc.operations.grouped.description import PACKINGS, SCHEDULES, GroupedDescription, Packing, Scales, Schedule
-from cutecc.operations.grouped.lists import TILES, GroupMatrices, key_of, list_names, tables_of
+from cutecc.operations.grouped.lists import GroupMatrices, list_names, tables_of
+from cutecc.operations.grouped.preparing import GroupTables
 from cutecc.operations.grouped.problem import GroupedProblem
-from cutecc.operations.grouped.tables import Numbers, in_memory
+from cutecc.operations.grouped.reading import read_arguments
 from cutecc.operations.grouped.validity import check
 from cutecc.operations.grouped.variant import GroupedVariant
 from cutecc.operations.instruction import Arithmetic, MathInstruction, Unit, as_instruction, instruction_type
-from cutecc.operations.kernels.grouped.schedule import tiles_before
-from cutecc.operations.kernels.grouped.signature import ends_divisor
 from cutecc.operations.kernels.grouped.workspace import workspace_bytes
 from cutecc.operations.operand import Operand, as_operand, type_name
 from cutecc.operations.operation import Operation
-from cutecc.operations.problem_sizes import Problem
 from cutecc.operations.status import Status
 from cutecc.operations.swizzle import Swizzle, parse_swizzle
 from cutecc.operations.tile import TileDescription, TileRequest
@@ -48,9 +44,6 @@ if TYPE_CHECKING:
     from cutecc.emulator.device import Emulation
     from cutecc.emulator.options import EmulatorOptions
     from cutecc.kernel import Kernel
-
-_TABLES = 64
-"""Tables of lists and of offsets that an operation keeps."""
 
 
 class GroupedGemm(Operation[GroupedDescription]):
@@ -136,11 +129,59 @@ class GroupedGemm(Operation[GroupedDescription]):
         check(of_kind(description, GroupedDescription, "the description of grouped products")).require()
         return cls.made(description)
 
+    @classmethod
+    def for_arguments(
+        cls,
+        A: Any,
+        B: Any,
+        C: Any = None,
+        D: Any = None,
+        *,
+        offsets: Any = None,
+        target: str | None = None,
+        tf32: bool = False,
+        **parts: Any,
+    ) -> GroupedGemm:
+        """The operation for arguments like these: packing, types, layouts, alignments and sizes are theirs.
+
+        Of `offsets` on a GPU nothing is known but how many there are: groups are taken to be about even, and matrices
+        that are contiguous along what varies to begin anywhere. With `tf32`, tensor cores may round f32 to that.
+        `parts` are others of the class's; `operands` among them are declarations. Raises as the class does, and
+        `ArgumentError` for what are no matrices or do not fit together.
+        """
+        for name, each in (("A", A), ("B", B), ("D", D)):
+            if each is None:
+                raise ArgumentError(f"an operation for arguments needs {name}")
+        found = read_arguments({"A": A, "B": B, "D": D, **({} if C is None else {"C": C})}, offsets)
+        if target is None and found.ordinal is not None:
+            target = device_target(found.ordinal)
+
+        def made(extents: bool) -> GroupedGemm:
+            operands = {name: found.operand(name, extents=extents or name not in ("A", "B")) for name in found.given}
+            for name in ("A", "B") if tf32 and operands["A"].dtype == "f32" else ():
+                operands[name] = replace(operands[name], dtype="tf32")
+            return cls(
+                operands["A"],
+                operands["B"],
+                operands["D"],
+                operands.get("C"),
+                packing=found.packing,
+                problem=found.problem,
+                target=target,
+                **parts,
+            )
+
+        # Where TMA reads A and B their extents need no alignment.
+        try:
+            op = made(extents=False)
+        except UsageError:
+            return made(extents=True)
+        return op if op.description.gemm.family == "sm90" else made(extents=True)
+
     def _begin(self, description: GroupedDescription, kernels: Sequence[Kernel | None] = ()) -> None:
         super()._begin(description, kernels)
-        self._tables: dict[tuple[object, ...], dict[str, Numbers]] = {}
-        self._reads_ends = description.schedule == "host"
-        self._divisor = ends_divisor(description)
+        self._tables = GroupTables(description)
+        self._is_list, self._reads_ends = description.packing == "list", description.schedule == "host"
 
     def _variant(self, description: GroupedDescription) -> GroupedVariant:
         return GroupedVariant(description)
@@ -197,8 +238,7 @@ class GroupedGemm(Operation[GroupedDescription]):
         Raises `LaunchError` for faults.
         """
         super().sync()
-        with self._lock:
-            self._tables.clear()
+        self._tables.clear()
 
     def emulate(
         self,
@@ -248,105 +288,16 @@ class GroupedGemm(Operation[GroupedDescription]):
 
     def _prepare(self, variant: Variant[GroupedDescription], given: Given, device: str, *, keep: bool) -> None:
         """Put tables in the place of lists, and of offsets that the host knows."""
-        arguments = given.arguments
-        if cast(GroupedVariant, variant).is_list:
-            if arguments["offsets"] is not None:
+        offsets = given.arguments["offsets"]
+        if self._is_list:
+            if offsets is not None:
                 raise ArgumentError("lists of matrices have no offsets", hints=['packing="rows" has'])
-            self._prepare_lists(cast(GroupedVariant, variant), given, device, keep)
-        elif arguments["offsets"] is None:
+            self._tables.put_lists(cast(GroupedVariant, variant), given, device, keep)
+        elif offsets is None:
             hint = "offsets=ends: where each group ends, as int32"
             raise ArgumentError(f"groups packed as {self.description.packing} need offsets", hints=[hint])
-        elif self._reads_ends or not lives_on_gpu(arguments["offsets"]):
-            self._prepare_ends(cast(GroupedVariant, variant), given, device, keep)
-
-    def _prepare_lists(self, variant: GroupedVariant, given: Given, device: str, keep: bool) -> None:
-        arguments = given.arguments
-        first = arguments["A"]
-        if isinstance(first, GroupMatrices):
-            for name in variant.lists:
-                each = arguments.get(name)
-                if not isinstance(each, GroupMatrices) or each.tables is not first.tables or each.name != name:
-                    raise ArgumentError(
-                        f"argument '{name}' is not of the tables of A", hints=["op.run(**op.matrices(A=…, B=…, D=…))"]
-                    )
-            if first.description != self.description:
-                raise ArgumentError("these tables were made by another operation")
-            arguments.update(first.tables)
-            return
-        on_gpu = device == "cuda" and keep
-        if not keep:
-            arguments.update(tables_of(variant.description, arguments, None))
-            return
-        if on_gpu:
-            _check_not_captured(
-                cast("Sequence[Any]", first)[0] if isinstance(first, list | tuple) and first else None,
-                given.stream,
-                "tables of lists",
-                "make them before, and keep them as long as the graph: op.run(**op.matrices(A=…, B=…, D=…))",
-            )
-        key = (device, *key_of(arguments, variant.lists))
-        tables = self._kept(key, lambda: tables_of(variant.description, arguments, device if on_gpu else None))
-        arguments.update(tables)
-
-    def _prepare_ends(self, variant: GroupedVariant, given: Given, device: str, keep: bool) -> None:
-        """Offsets on the host as a table, with that of the tiles before each group where a kernel takes one."""
-        arguments, description = given.arguments, variant.description
-        ends = ends_on_host(arguments["offsets"])
-        if ends is None:
-            if self._reads_ends:
-                raise ArgumentError(
-                    "argument 'offsets' lives on a GPU, and the schedule host needs to read it",
-                    hints=['schedule="device" does not', "give offsets as a list"],
-                )
-            return
-        problem = self._problem_of(variant, arguments, len(ends))
-        a = cast(Array, read("A", arguments["A"]))
-
-        def made() -> dict[str, Numbers]:
-            check_ends(description.packing, ends, problem, self._divisor)
-            tables = {"offsets": np.array(ends, np.int32)}
-            if variant.has_tiles:
-                turned = description.gemm.is_compiled_transposed
-                sizes = group_sizes(description.packing, ends, problem)
-                seen = [(n, m, k) for m, n, k in sizes] if turned else sizes
-                tables[TILES] = np.array(tiles_before(variant.compiled, seen), np.int32)
-            on_gpu = device == "cuda" and keep and a.device == "cuda"
-            return in_memory(tables, a, {}, (a.ordinal or 0) if on_gpu else None)
-
-        if a.library == "numpy":  # copied with the others
-            arguments.update({name: each.data for name, each in made().items()})
-            return
-        if not keep:
-            arguments.update(made())
-            return
-        if device == "cuda":
-            hint = "give offsets that are on the GPU" + (' to an operation with schedule="device"' * self._reads_ends)
-            _check_not_captured(a, given.stream, "offsets of the host", hint)
-        arguments.update(self._kept((device, a.ordinal, ends, problem), made))
-
-    def _problem_of(self, variant: GroupedVariant, arguments: Mapping[str, Any], groups: int) -> Problem:
-        """The sizes of all groups together, as far as A and B say them."""
-        a, b = (matrix(name, cast(Array, read(name, arguments[name])), variant.operands[name]) for name in ("A", "B"))
-        return Problem(a.rows, b.columns, a.columns, groups)
-
-    def _kept(self, key: tuple[object, ...], make: Callable[[], dict[str, Numbers]]) -> dict[str, Numbers]:
-        """The tables of an earlier call, or new ones."""
-        with self._lock:
-            tables = self._tables.pop(key, None)
-        tables = tables or make()
-        with self._lock:
-            while len(self._tables) >= _TABLES:
-                del self._tables[next(iter(self._tables))]
-            self._tables[key] = tables
-        return tables
-
-
-def _check_not_captured(first: Any, stream: Any, what: str, hint: str) -> None:
-    """Raise `ArgumentError` while a CUDA graph is captured on the stream of a call, of which `first` is an array."""
-    from cutecc.operations.matrix_arrays import is_captured
-
-    if first is not None and is_captured(cast(Array, read("A", first)), stream):
-        raise ArgumentError(f"a CUDA graph does not keep {what}", hints=[hint])
+        elif self._reads_ends or not lives_on_gpu(offsets):
+            self._tables.put_ends(cast(GroupedVariant, variant), given, device, keep)
 
 
 def _given(A: Any, B: Any, C: Any, D: Any, rest: dict[str, Any], workspace: Any = None) -> Given:
