@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from cutecc.operations.epilogue.graph import Epilogue
     from cutecc.operations.gemm import Gemm
     from cutecc.operations.grouped.description import GroupedDescription
+    from cutecc.operations.grouped.functional import grouped_mm
     from cutecc.operations.grouped.lists import GroupMatrices
     from cutecc.operations.grouped.operation import GroupedGemm
     from cutecc.operations.instruction import MathInstruction
@@ -68,6 +69,7 @@ __all__ = [
     "conv_transpose2d",
     "find",
     "gemm_descriptions",
+    "grouped_mm",
     "load",
     "set_pool_size",
     "set_release_threshold",
@@ -110,6 +112,7 @@ _HOMES = {
     "conv_transpose2d": "convolution.functional",
     "find": "discovery",
     "gemm_descriptions": "candidates",
+    "grouped_mm": "grouped.functional",
     "load": "loading",
     "set_pool_size": "device_memory",
     "set_release_threshold": "device_memory",

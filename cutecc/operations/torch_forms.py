@@ -9,6 +9,8 @@ from cutecc.errors import UsageError
 from cutecc.operations.convolution.operation import Convolution
 from cutecc.operations.convolution.torch_form import ConvolutionForm
 from cutecc.operations.gemm import Gemm
+from cutecc.operations.grouped.operation import GroupedGemm
+from cutecc.operations.grouped.torch_form import GroupedForm
 from cutecc.operations.operation import Operation
 from cutecc.operations.torch_types import TYPES
 
@@ -18,6 +20,8 @@ class TorchForm(Protocol):
 
     settings: list[str]
     """What it takes by name besides tensors and the epilogue's numbers, as a schema has it."""
+    tensors: list[str]
+    """Those that it takes besides A, B and the epilogue's."""
 
     def results(self, torch: Any, given: Mapping[str, Any]) -> dict[str, Any]:
         """A tensor for everything that the epilogue writes, by name. Sizes may be symbols."""
@@ -32,6 +36,8 @@ def form_of(op: Operation[Any]) -> TorchForm:
     """The form of an operation. Raises `UsageError` where torch has none for its arguments."""
     if isinstance(op, Convolution):
         return ConvolutionForm(op)
+    if isinstance(op, GroupedGemm):
+        return GroupedForm(op)
     assert isinstance(op, Gemm)
     return GemmForm(op)
 
@@ -48,6 +54,7 @@ class GemmForm:
         if any(each.layout == "interleaved32" for each in operands):
             raise UsageError("an operator of torch takes matrices, and this operation interleaved ones")
         self.settings: list[str] = []
+        self.tensors: list[str] = []
         self._description = description
 
     def results(self, torch: Any, given: Mapping[str, Any]) -> dict[str, Any]:

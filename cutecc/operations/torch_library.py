@@ -26,8 +26,9 @@ def torch_operator(name: str, operation: Operation[Any] | str | Path, *, emulate
     defaults; it allocates what the epilogue writes and returns that, a tuple for several. C may be left out where beta
     scales it. That of a convolution also takes `stride`, `padding` (one number for each spatial mode, or two),
     `dilation` and `groups`; `image`, the spatial extents that a dgrad has, by default the least; `filter`, those of a
-    wgrad. Tensors of a GPU are launched on the current stream. With `emulate_on_cpu` those of the CPU go through the
-    emulator, for tests; by default they are refused. It has no derivative.
+    wgrad. That of grouped products takes `offsets` behind B. Tensors of a GPU are launched on the current stream. With
+    `emulate_on_cpu` those of the CPU go through the emulator, for tests; by default they are refused. It has no
+    derivative.
 
     Returns what `torch.library.custom_op` does; `torch.ops.mylib.gemm_gelu` is the same operator. Raises `UsageError`
     without torch, for a name that is none, and for operations whose arguments torch has no form for.
@@ -86,7 +87,7 @@ def _tensor_names(op: Operation[Any]) -> list[str]:
     if "C" in names and len(op.variants) > 1:
         names.remove("C")
         names.append("C")
-    return ["A", "B", *names]
+    return ["A", "B", *form_of(op).tensors, *names]
 
 
 def _returned(made: Mapping[str, Any]) -> Any:

@@ -15,6 +15,7 @@ class ConvolutionForm:
 
     def __init__(self, op: Convolution) -> None:
         self._description, rank = op.description, op.rank
+        self.tensors: list[str] = []
         self.settings = [f"int[{rank}] stride=1", f"int[{rank}] padding=0", f"int[{rank}] dilation=1", "int groups=1"]
         if op.description.kind == "dgrad":
             self.settings.append("SymInt[]? image=None")

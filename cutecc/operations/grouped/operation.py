@@ -140,9 +140,11 @@ class GroupedGemm(Operation[GroupedDescription]):
         offsets: Any = None,
         target: str | None = None,
         tf32: bool = False,
+        problem: Any = None,
         **parts: Any,
     ) -> GroupedGemm:
-        """The operation for arguments like these: packing, types, layouts, alignments and sizes are theirs.
+        """The operation for arguments like these: packing, types, layouts, alignments are theirs, and sizes without a
+        `problem`.
 
         Of `offsets` on a GPU nothing is known but how many there are: groups are taken to be about even, and matrices
         that are contiguous along what varies to begin anywhere. With `tf32`, tensor cores may round f32 to that.
@@ -166,7 +168,7 @@ class GroupedGemm(Operation[GroupedDescription]):
                 operands["D"],
                 operands.get("C"),
                 packing=found.packing,
-                problem=found.problem,
+                problem=found.problem if problem is None else problem,
                 target=target,
                 **parts,
             )

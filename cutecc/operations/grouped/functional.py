@@ -1,0 +1,216 @@
+"""Grouped products as a function of torch tensors, with derivatives: what is chosen for a call is kept for others.
+
+All is one operator of torch, `cutecc::grouped_mm`: each of its derivatives is such a product again.
+"""
+
+from __future__ import annotations
+
+import importlib
+from functools import cache
+from typing import Any
+
+from cutecc.config import Settings
+from cutecc.errors import ArgumentError, UsageError
+from cutecc.operations.epilogue.declarations import Row
+from cutecc.operations.gemm import Gemm
+from cutecc.operations.grouped.operation import GroupedGemm
+from cutecc.operations.grouped.problem import VARYING
+from cutecc.operations.grouped.reading import read_arguments
+from cutecc.operations.operand import common_alignment
+from cutecc.operations.torch_types import TYPES
+from cutecc.operations.views import DeviceMatrix
+from cutecc.runtime.recent import Recent
+from cutecc.support import forks
+
+_FORMS = 4096
+"""Of calls that operations are kept for."""
+_EMULATED = "sm_80"
+"""The target for tensors of the CPU where `CUTECC_TARGET` names none."""
+_SCHEMA = (
+    "(Tensor a, Tensor b, Tensor? offs, Tensor? bias, ScalarType? out_dtype, bool columns, bool emulate) -> Tensor"
+)
+_NAMES = {torch: name for name, torch in TYPES.items()}
+
+_chosen: Recent[Any, Any] = Recent(_FORMS)
+_classes: Recent[Any, Any] = Recent(_FORMS)
+_operations: Recent[Any, Any] = Recent(_FORMS)
+_lock = forks.lock()
+
+
+def grouped_mm(
+    A: Any, B: Any, offs: Any = None, bias: Any = None, out_dtype: Any = None, *, emulate_on_cpu: bool = False
+) -> Any:
+    """As `torch._grouped_mm`, with derivatives of any order:
+
+    | A | B | result | `offs`, int32: where each group ends in |
+    |---|---|---|---|
+    | (ΣM, K) | (groups, K, N) | (ΣM, N) | ΣM |
+    | (groups, M, K) | (K, ΣN) | (M, ΣN) | ΣN |
+    | (M, ΣK) | (ΣK, N) | (groups, M, N) | ΣK |
+    | (groups, M, K) | (groups, K, N) | (groups, M, N) | none |
+
+    `bias` is added in the type of the sums: (groups, N), or (N,) for all groups; of the second form (ΣN,). The result
+    is of A's type unless `out_dtype` says otherwise. What lies behind the last group is not computed. f32 is rounded to
+    tf32 where `torch.backends.cuda.matmul.allow_tf32` says so.
+
+    The kernel is chosen for sizes like those of the first call: N, K and groups, and M rounded up to a power of two.
+    `offs` are never read back. Tensors of the CPU are refused, unless `emulate_on_cpu` sends them through the emulator,
+    for tests.
+
+    Raises `ArgumentError` for tensors that do not fit, `UsageError` for what no kernel computes.
+    """
+    if (A.dim(), B.dim()) not in ((2, 3), (3, 2), (2, 2), (3, 3)):
+        raise ArgumentError(f"A and B have 2 or 3 modes each, and these have the shapes {_shapes(A, B)}")
+    if (offs is None) != (A.dim() == B.dim() == 3):
+        what = "need offs, where each group ends" if offs is None else "have a batch each, and take no offs"
+        raise ArgumentError(f"A and B of the shapes {_shapes(A, B)} {what}")
+    return _operator()(A, B, offs, bias, out_dtype, False, emulate_on_cpu)
+
+
+def _shapes(a: Any, b: Any) -> str:
+    return f"{tuple(a.shape)} and {tuple(b.shape)}"
+
+
+@cache
+def _operator() -> Any:
+    """The operator of torch. Raises `UsageError` without torch."""
+    try:
+        torch: Any = importlib.import_module("torch")
+    except ImportError as error:
+        raise UsageError(f"torch cannot be imported: {error}", hints=["pip install 'cutecc[torch]'"]) from None
+    found: Any = torch.library.custom_op("cutecc::grouped_mm", _compute, mutates_args=(), schema=_SCHEMA)
+    found.register_fake(_allocated)
+    found.register_autograd(_derivatives, setup_context=_keep)
+    return found
+
+
+def _compute(a: Any, b: Any, offs: Any, bias: Any, out_dtype: Any, columns: bool, emulate: bool) -> Any:
+    device = a.device.type
+    if device == "cpu" and not emulate:
+        raise ArgumentError(
+            "tensors of a GPU are multiplied, and these live on the CPU: move them with .cuda()",
+            hints=["emulate_on_cpu=True runs it on the CPU emulator, which is slow"],
+        )
+    result = _allocated(a, b, offs, bias, out_dtype, columns, emulate)
+    if not result.numel():
+        return result
+    operands: dict[str, Any] = {} if bias is None else {"bias": bias}
+    op = _operation(a, b, result, offs, operands)
+    if offs is not None:
+        operands["offsets"] = offs
+    op.run(a, b, D=result, device=device, **operands)
+    return result
+
+
+def _operation(a: Any, b: Any, result: Any, offs: Any, operands: dict[str, Any]) -> Any:
+    """What computes a call, kept for the next one like it."""
+    tensors = (a, b, result, *operands.values())
+    forms = tuple((each.dtype, each.shape, each.stride(), each.data_ptr() % 16, each.device) for each in tensors)
+    rounds = _rounds_f32(a)
+    key = (rounds, None if offs is None else offs.shape[0], forms)
+    if (found := _chosen.young.get(key)) is not None:
+        return found
+    with _lock:  # derivatives are computed by threads of torch's
+        if (found := _chosen.get(key)) is None:
+            found = _made(a, b, result, offs, operands, rounds)
+            _chosen.put(key, found)
+    return found
+
+
+def _made(a: Any, b: Any, result: Any, offs: Any, operands: dict[str, Any], rounds: bool) -> Any:
+    parts: dict[str, Any] = {"epilogue": "identity"}
+    for each in operands.values():
+        dtype = _NAMES[str(each.dtype).removeprefix("torch.")]
+        row = Row(dtype, common_alignment(dtype, each.stride()[:-1], [each.data_ptr()]))
+        parts |= {"epilogue": _biased, "operands": {"bias": row}}
+    if a.device.type == "cpu":
+        parts["target"] = Settings.from_environment().target or _EMULATED
+    if offs is None:
+        # The unit that rounds f32.
+        parts |= {"unit": "tensor_op"} if rounds else {}
+        made: Any = Gemm.for_arguments(a, b, D=result, **parts)
+    else:
+        made = _grouped(a, b, result, offs.shape[0], parts | {"tf32": rounds})
+    # Sizes that the same kernel is chosen for share it.
+    found = _operations.get(made.description) or made
+    _operations.put(made.description, found)
+    return found
+
+
+def _grouped(a: Any, b: Any, result: Any, groups: int, parts: dict[str, Any]) -> Any:
+    """The operation for a class of sizes: what varies is rounded up to a power of two, and nobody looks at offsets."""
+    given = {"A": a, "B": b, "D": result}
+    offsets = DeviceMatrix(0, (groups,), 1, "i32")
+    read = read_arguments(given, offsets)
+    sizes = [a.shape[-2], b.shape[-1], a.shape[-1]]
+    axis = VARYING[read.packing]
+    sizes[axis] = 1 << max(0, sizes[axis] - 1).bit_length()
+    operands = (read.operand(name, extents=extents) for name in given for extents in (False, True))
+    key = (*operands, *sizes, groups, a.device, *map(str, parts.values()))
+    if (found := _classes.get(key)) is None:
+        found = GroupedGemm.for_arguments(a, b, D=result, offsets=offsets, problem=(*sizes, groups), **parts)
+        _classes.put(key, found)
+    return found
+
+
+def _biased(accum: Any, bias: Any) -> Any:
+    return accum + bias
+
+
+def _rounds_f32(a: Any) -> bool:
+    torch: Any = importlib.import_module("torch")
+    return a.dtype == torch.float32 and bool(torch.backends.cuda.matmul.allow_tf32)
+
+
+def _allocated(a: Any, b: Any, offs: Any, bias: Any, out_dtype: Any, columns: bool, emulate: bool) -> Any:
+    """Memory for the result, with contiguous columns if wanted, else rows."""
+    batch = {(2, 2): (offs.shape[0] if offs is not None else 1,), (3, 3): tuple(a.shape[:1])}.get(
+        (a.dim(), b.dim()), ()
+    )
+    m, n, dtype = a.shape[-2], b.shape[-1], out_dtype or a.dtype
+    if columns:
+        return a.new_empty((*batch, n, m), dtype=dtype).transpose(-1, -2)
+    return a.new_empty((*batch, m, n), dtype=dtype)
+
+
+def _keep(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+    a, b, offs, bias, *_ = inputs
+    ctx.save_for_backward(a, b, offs)
+    ctx.emulate = inputs[-1]
+    ctx.bias = None if bias is None else (bias.dtype, bias.dim())
+
+
+def _derivatives(ctx: Any, gradient: Any) -> tuple[Any, ...]:
+    """Those of A, B and the bias: with the same ends of groups, A's is dD Bᵀ, and B's Aᵀ dD."""
+    a, b, offs = ctx.saved_tensors
+    needs_a, needs_b, _, needs_bias = ctx.needs_input_grad[:4]
+    gradient = _laid_out(gradient.to(a.dtype))
+
+    def product(first: Any, second: Any, like: Any) -> Any:
+        columns = like.stride(-1) != 1 and like.stride(-2) == 1
+        return _operator()(first, second, offs, None, like.dtype, columns, ctx.emulate)
+
+    of_a = product(gradient, b.mT, a) if needs_a else None
+    of_b = product(a.mT, gradient, b) if needs_b else None
+    of_bias = _bias_derivative(ctx, a, b, offs, gradient) if needs_bias else None
+    return of_a, of_b, None, of_bias, None, None, None
+
+
+def _bias_derivative(ctx: Any, a: Any, b: Any, offs: Any, gradient: Any) -> Any:
+    """The sums of the columns of each group, or of all groups."""
+    torch: Any = importlib.import_module("torch")
+    dtype, modes = ctx.bias
+    if a.dim() == 3 and b.dim() == 2:
+        return gradient.sum(0, dtype=dtype)
+    if a.dim() == 2 and b.dim() == 3:
+        ones = gradient.new_ones((1, gradient.shape[0]))
+        sums = _operator()(ones, gradient, offs, None, torch.float32, False, ctx.emulate).squeeze(1)
+    else:
+        sums = gradient.sum(1, dtype=torch.float32)
+    return (sums.sum(0) if modes == 1 else sums).to(dtype)
+
+
+def _laid_out(gradient: Any) -> Any:
+    """A gradient that kernels can read: with contiguous rows or columns, and no memory that its elements share."""
+    steps = [step for step, size in zip(gradient.stride(), gradient.shape, strict=True) if size > 1]
+    return gradient if 0 not in steps and 1 in gradient.stride()[-2:] else gradient.contiguous()
