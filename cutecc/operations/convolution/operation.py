@@ -38,9 +38,9 @@ from cutecc.operations.convolution.description import (
 from cutecc.operations.convolution.description import Mode as FilterMode
 from cutecc.operations.convolution.geometry import ConvolutionProblem, Padding
 from cutecc.operations.convolution.operands import as_tensor_operand, declared_operands, element_type
+from cutecc.operations.convolution.rules import SPLITS
 from cutecc.operations.convolution.validity import check
 from cutecc.operations.convolution.variant import ConvolutionVariant, Steps
-from cutecc.operations.description import Mode
 from cutecc.operations.given import Given
 from cutecc.operations.instruction import Arithmetic, MathInstruction, Unit, as_instruction, instruction_type
 from cutecc.operations.operand import Operand, type_name
@@ -53,8 +53,6 @@ from cutecc.operations.words import known_word, of_kind
 if TYPE_CHECKING:
     from cutecc.emulator.device import Emulation
     from cutecc.emulator.options import EmulatorOptions
-
-_SPLITS: dict[str, Mode] = {"none": "gemm", "serial": "split_k_serial", "parallel": "split_k_parallel"}
 
 
 class Convolution(Operation[ConvolutionDescription]):
@@ -148,7 +146,7 @@ class Convolution(Operation[ConvolutionDescription]):
             c=source,
             epilogue=graph,
             swizzle=None if swizzle is None else parse_swizzle(swizzle),
-            split=None if split_k is None else _SPLITS[known_word(split_k, _SPLITS, "way to split K")],
+            split=None if split_k is None else SPLITS[known_word(split_k, SPLITS, "way to split K")],
         )
         self._begin(self._choose(target=target_name(target)))
 

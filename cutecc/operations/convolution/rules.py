@@ -9,7 +9,7 @@ from typing import Literal
 from cutecc.errors import ArgumentError
 from cutecc.operations.convolution.description import LAYOUTS, ConvolutionDescription
 from cutecc.operations.convolution.geometry import ConvolutionProblem
-from cutecc.operations.description import SPLIT_K_MODES
+from cutecc.operations.description import SPLIT_K_MODES, Mode
 from cutecc.operations.kernels.family import Part, Refusal
 from cutecc.operations.kernels.operand_copies import WGMMA_EITHER_WAY_BITS
 from cutecc.operations.operand import WIDEST_ALIGNMENT
@@ -17,6 +17,8 @@ from cutecc.operations.operand import WIDEST_ALIGNMENT
 OwnPart = Literal["iterator", "stride", "groups"]
 """A part of a convolution beside its product that can be changed on its own. Kind and mode are never to blame alone."""
 
+SPLITS: dict[str, Mode] = {"none": "gemm", "serial": "split_k_serial", "parallel": "split_k_parallel"}
+"""By the word that says how K is split, the mode of the product."""
 MOST_TAPS = 32
 """In each mode of a filter that the optimized iterator walks along: as many bits as the masks of its taps have."""
 

@@ -8,7 +8,7 @@ from functools import partial
 
 from cutecc.operations import validity
 from cutecc.operations.convolution.description import GROUPS, STRIDES, ConvolutionDescription
-from cutecc.operations.convolution.rules import RULES, OwnPart, OwnRefusal, Rule
+from cutecc.operations.convolution.rules import RULES, SPLITS, OwnPart, OwnRefusal, Rule
 from cutecc.operations.description import GemmDescription
 from cutecc.operations.kernels.family import Refusal, TilePart
 from cutecc.operations.nearest import Distance, nearest
@@ -81,4 +81,8 @@ def _differences(before: ConvolutionDescription, after: ConvolutionDescription) 
     for part in _VALUES:
         if (new := getattr(after, part)) != (old := getattr(before, part)):
             yield f"{part} {new}, not {old}"
-    yield from validity.differences(before.gemm, after.gemm)
+    old, new = before.gemm.mode, after.gemm.mode
+    if old != new:
+        words = {mode: word for word, mode in SPLITS.items()}
+        yield f"split_k {words.get(new, new)}, not {words.get(old, old)}"
+    yield from validity.differences(before.gemm, replace(after.gemm, mode=old))

@@ -89,7 +89,11 @@ def test_wgrad_splits_k() -> None:
     [
         ({"kind": "dgrad", "iterator": "few_channels"}, "few_channels is for fprop", "iterator optimized"),
         ({"kind": "fprop", "iterator": "fixed_channels", "groups": "many"}, "for one group", "iterator optimized"),
-        ({"kind": "wgrad", "groups": "many", "split_k": "serial"}, "K is split of a single group", "mode gemm, not"),
+        (
+            {"kind": "wgrad", "groups": "many", "split_k": "serial"},
+            "K is split of a single group",
+            "split_k none, not serial",
+        ),
         ({"kind": "dgrad", "unit": "wgmma", "iterator": "analytic"}, "which is the optimized iterator", "optimized"),
         ({"kind": "wgrad", "a": "tf32", "unit": "wgmma"}, "does not read f32 along", "tensor_op 16x8x8, not wgmma"),
         ({"kind": "fprop", "a": "f16:4", "unit": "wgmma"}, "aligned to 8 elements, and A is to 4", "tensor_op"),
