@@ -1,0 +1,29 @@
+"""The examples of operations and their notebooks."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[4]
+EXAMPLES = ("basic_gemm", "convolution", "epilogue_functors", "traced_epilogue")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_a_notebook_is_what_the_file_does(name: str, tmp_path: Path) -> None:
+    """Runs every cell."""
+    file = ROOT / "examples" / "operations" / f"{name}.py"
+    command = [sys.executable, str(ROOT / "tools" / "make_notebook.py"), str(file), "--check"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_what_is_computed_is_right(name: str) -> None:
+    notebook = json.loads((ROOT / "examples" / "operations" / f"{name}.ipynb").read_text())
+    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    printed = "".join(text for cell in cells for output in cell["outputs"] for text in output["text"])
+    assert "True" in printed and "False" not in printed
