@@ -77,7 +77,7 @@ def kind_of(command: Sequence[str]) -> str:
     words = set(command)
     if words & {"operators", "--operator"}:
         return "operators"
-    if words & {"check", "coverage", "diff-test"}:
+    if words & {"bisect", "check", "coverage", "diff-test", "reduce"}:
         return "workbench"
     return "emulation" if words & {"sanitize", "cpu"} else "command"
 

@@ -370,7 +370,8 @@ def _main(kind: str, folder: str, listings: str) -> None:
         case "workbench":
             _import("cutecc.cli.*", "cutecc.emulator.device", "cutecc.emulator.parallel", "cutecc.harness.on_device")
             _import("cutecc.emulator.instructions.*", "cutecc.emulator.numbers.*", "cutecc.runtime.launcher")
-            _import("cutecc.ptx.parse", "cutecc.frontend.trace", "cutecc.workbench.*")
+            _import("cutecc.ptx.parse", "cutecc.frontend.trace", "cutecc.driver", "cutecc.ir.*", "cutecc.passes.*")
+            _import("cutecc.workbench.*", "cutecc.workbench.reduction.*")
             _import_passes()
             assert "cutlass.cute" not in sys.modules
         case "operators":
@@ -389,6 +390,8 @@ def _main(kind: str, folder: str, listings: str) -> None:
             _import_lowering(listings)
             _import("cutecc.compilation.sweep")
     isolation.start_python = Starter(folder, os.environ, isolation.start_python)
+    # A copy of the command line would import the bindings each time, which takes longer than most of what it is for.
+    isolation._can_fork = lambda: False
     if kind in ("lowering", "tracing"):
         # A copy dies with its connection, which goes with the process that asked for it: it is no child of that one.
         isolation.die_with = lambda parent: None
