@@ -8,6 +8,8 @@ JOBS ?= 2
 # Neighbours share what they compile: each worker has a stretch of tests, and takes from another's when it is done.
 PYTEST = $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 LIT = $(BIN)/lit -j $(JOBS)
+# OpenBLAS has a thread for each core in every process that imports numpy, and they wait by spinning.
+test test-rest test-torch test-versions test-few-versions attacks fuzz unit lit: export OPENBLAS_NUM_THREADS = 1
 # How many times as many attacks `make attacks` makes as the tests.
 ATTACKS ?= 5
 # Of `make fuzz`.
