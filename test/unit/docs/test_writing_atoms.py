@@ -43,10 +43,13 @@ KINDS = {
     "mxf8": ("f8E4M3FN", "f8E8M0FNU", 32, 1, "MmaMXF8Op(cutlass.Float8E4M3FN, cutlass.Float32, cutlass.Float8E8M0FNU)"),
 }
 
+WITH_ROW = "--pipeline open --load block_scaled.py"
+"""The file of the package, which a process that has its imports done finds too; the page has them give the same."""
+
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_instruction_is_the_wheels(work: Path, kind: str) -> None:
+def test_the_instruction_is_the_wheels(work: Path, kind: str, command: Path) -> None:
     """The same opcode, and each operand from the same place in memory, by the same code generator."""
     element, scale, depth, scales, operation = KINDS[kind]
     text = re.sub(r"Mma\w+Op\(.*?\)", operation, (work / "scaled.py").read_text())
@@ -54,8 +57,8 @@ def test_the_instruction_is_the_wheels(work: Path, kind: str) -> None:
     text = re.sub(r"f8E4M3FN\[(\d+), 4\] align=4", rf"{scale}[\1, {scales}] align={scales}", text)
     (work / f"{kind}.py").write_text(text)
     found: list[tuple[str, list[list[str]]]] = []
-    for name, arguments in (("wheel", ""), ("open", "--pipeline open --backend nvvm")):
-        run(f"cutecc compile {kind}.py {arguments} --quiet --output {kind}-{name}", work)
+    for name, arguments in (("wheel", ""), ("open", f"{WITH_ROW} --backend nvvm")):
+        run(f"cutecc compile {kind}.py {arguments} --quiet --output {kind}-{name}", work, command.parent)
         assert (work / f"{kind}-{name}/scaled_product.cubin").stat().st_size > 0, "ptxas assembled it"
         found.append(instruction((work / f"{kind}-{name}/scaled_product.ptx").read_text()))
     assert found[1] == found[0]
@@ -94,7 +97,7 @@ def origin(ptx: str, register: str) -> str:
 
 
 @pytest.mark.slow
-def test_what_the_row_does_not_take_is_an_error(work: Path) -> None:
+def test_what_the_row_does_not_take_is_an_error(work: Path, command: Path) -> None:
     text = (work / "scaled.py").read_text()
     text = re.sub(
         r"MmaMXF4NVF4Op\(.*?\)",
@@ -104,5 +107,5 @@ def test_what_the_row_does_not_take_is_an_error(work: Path) -> None:
     text = text.replace("f4E2M1FN[16, 64]", "f4E2M1FN[16, 32]").replace("f4E2M1FN[8, 64]", "f8E5M2[8, 32]")
     text = re.sub(r"f8E4M3FN\[(\d+), 4\] align=4", r"f8E8M0FNU[\1, 1] align=1", text)
     (work / "mixed.py").write_text(text)
-    output = run("cutecc compile mixed.py --pipeline open --quiet", work)
+    output = run(f"cutecc compile mixed.py {WITH_ROW} --quiet", work, command.parent)
     assert "does not know the matrix product atom SM120.mma_bs 16×8×32 f4E2M1FN f8E5M2" in "\n".join(output)
