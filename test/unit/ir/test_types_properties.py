@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from attacks import attacks
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -129,7 +130,7 @@ VIEWS: st.SearchStrategy[Any] = st.one_of(
 )
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=attacks(200), deadline=None)
 @given(VIEWS)
 def test_there_and_back(made: TypeView) -> None:
     type = to_type(made)
@@ -142,7 +143,7 @@ def test_there_and_back(made: TypeView) -> None:
     assert view(ir.Type.parse(str(type))) == seen
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=attacks(80), deadline=None)
 @given(VIEWS, VIEWS)
 def test_views_are_equal_when_their_types_are(left: TypeView, right: TypeView) -> None:
     first, second = to_type(left), to_type(right)

@@ -28,7 +28,7 @@ from cutecc.layout import ComposedLayout, Layout, parse_int_tuple, parse_layout,
 
 pytestmark = pytest.mark.slow
 
-EXAMPLES = attacks(100)
+EXAMPLES = attacks(50)
 
 shapes_of_targets = st.sampled_from([1, 4, 16, 24, 64, 100]).map(lambda size: f"shape {size}")
 swizzled = st.builds(

@@ -18,7 +18,7 @@ from cutecc.layout.tuples import leaves, nested_as
 
 pytestmark = pytest.mark.slow
 
-many = settings(max_examples=attacks(80), deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+many = settings(max_examples=attacks(40), deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 
 LIMIT = 512
 """Layouts of more elements are not walked."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import wheel_oracle as wheel
+from attacks import attacks
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from layout_strategies import NUMBERS, layouts, layouts_and_coordinates, shaped, tiles
@@ -20,7 +21,7 @@ from cutecc.layout.tuples import leaves
 
 pytestmark = pytest.mark.slow
 
-CASES = 300
+CASES = attacks(150)
 """For each operation; lowered in bulk, because lowering is what takes time."""
 
 # Operations that take the same operands are asked about the same ones.

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from attacks import attacks
 from bundles import record, sealed
 from compilations import compilations, small
 from hypothesis import HealthCheck, given, settings
@@ -52,7 +53,7 @@ def contents(data: bytes) -> list[tuple[str, bytes]]:
 
 
 @pytest.mark.slow
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=25)
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=attacks(10))
 @given(st.lists(compilations(), min_size=1, max_size=3), st.data())
 def test_round_trip(made: list[Compilation], data: st.DataObject) -> None:
     targets = ["sm_80", "sm_90a", "sm_100a"]

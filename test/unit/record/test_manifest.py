@@ -12,6 +12,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+from attacks import attacks
 from compilations import compilations, small
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -35,7 +36,7 @@ def edited(**changes: Any) -> bytes:
 
 
 @pytest.mark.slow
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=60)
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=attacks(20))
 @given(compilations())
 def test_round_trip(compilation: Compilation) -> None:
     data = manifest.encode(compilation)
