@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,7 +21,7 @@ config.name = "temporary"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
 config.test_source_root = config.test_exec_root = os.path.dirname(__file__)
-config.environment["PATH"] = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
+config.environment["PATH"] = os.pathsep.join([{commands!r}, os.path.dirname(sys.executable), os.environ["PATH"]])
 config.environment["NO_COLOR"] = "1"
 """
 
@@ -93,6 +95,19 @@ func.func @f(%a: i32) {
 """
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _warm(commands_folder: Path | None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What the tests run, and what their RUN lines run in bash, begins with its imports done."""
+    with pytest.MonkeyPatch.context() as patch:
+        if commands_folder:
+            command = commands_folder / "cutecc"
+            functions = tmp_path_factory.mktemp("functions") / "functions.sh"
+            functions.write_text(f'cutecc() {{ {shlex.quote(str(command))} "$@"; }}\n')
+            patch.setenv("BASH_ENV", str(functions))
+            patch.setattr(sys.modules[__name__], "CUTECC", command)
+        yield
+
+
 def update(*arguments: object, status: int = 0) -> subprocess.CompletedProcess[str]:
     done = subprocess.run([CUTECC, "update-checks", *map(str, arguments)], capture_output=True, text=True, timeout=300)
     assert done.returncode == status, done.stdout + done.stderr
@@ -101,7 +116,7 @@ def update(*arguments: object, status: int = 0) -> subprocess.CompletedProcess[s
 
 def lit(folder: Path) -> dict[str, str]:
     """What lit says of each test of `folder`."""
-    (folder / "lit.cfg.py").write_text(LIT)
+    (folder / "lit.cfg.py").write_text(LIT.format(commands=str(CUTECC.parent)))
     done = subprocess.run(
         [Path(sys.executable).with_name("lit"), "-v", "-j1", folder],
         capture_output=True,
