@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable
 
 import pytest
+from attacks import attacks
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_programs import Generator, Recorder, interpret
@@ -51,7 +52,7 @@ def random_leaves(generator: random.Random) -> list[int | float]:
 
 
 @given(st.integers(0, 2**32), st.sampled_from([3, 10, 30]), st.integers(-1, 2), st.integers(-1, 2))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=attacks(75), deadline=None)
 def test_random_programs_do_what_an_interpreter_does(seed: int, size: int, launch: int, descriptor: int) -> None:
     program = Generator(seed, size).program
     verify(program)

@@ -8,6 +8,7 @@ from contextlib import nullcontext, suppress
 
 import pytest
 import random_programs
+from attacks import attacks
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from native_driver_double import NativeDriver
@@ -212,14 +213,14 @@ def test_integer_operations_of_every_width(op: str) -> None:
 
 
 @given(st.integers(0, 2**64 - 1), st.sampled_from(["f16", "bf16", "f32"]))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=attacks(100), deadline=None)
 def test_floats_are_rounded_as_the_evaluator_does(bits: int, kind: str) -> None:
     number = struct.unpack("<d", struct.pack("<Q", bits))[0]
     check_rounding(kind, number)
 
 
 @given(st.floats(-70000, 70000), st.sampled_from(["f16", "bf16", "f32"]))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=attacks(100), deadline=None)
 def test_usual_floats_are_rounded_as_the_evaluator_does(number: float, kind: str) -> None:
     check_rounding(kind, number)
 

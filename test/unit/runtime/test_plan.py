@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable, Sequence
 
 import pytest
+from attacks import attacks
 from conftest import TracedKernel
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -78,7 +79,7 @@ def other_leaves(leaves: Sequence[int | float], varying: Sequence[int], generato
 
 
 @given(st.integers(0, 2**32), st.sampled_from([5, 15, 30]), st.sets(st.integers(0, 4)), st.integers(-1, 2))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=attacks(100), deadline=None)
 def test_random_plans_do_what_evaluation_does(seed: int, size: int, varying: set[int], failing: int) -> None:
     program = Generator(seed, size).program
     verify(program)
@@ -337,7 +338,7 @@ def _leaf(leaf: Leaf, generator: random.Random) -> int | float:
 
 
 @given(st.randoms(use_true_random=False), st.integers(0, 2**64 - 1))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=attacks(100), deadline=None)
 def test_fields_of_bits(generator: random.Random, start: int) -> None:
     """Chains of masks and shifts are one mask and one shift."""
     type_, value, base = "i64", start, Symbol("base", "i64", 8)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from attacks import attacks
 from description_strategies import tensor_op
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -94,7 +95,7 @@ VALUES = st.recursive(
 
 
 @pytest.mark.slow
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=attacks(150), deadline=None)
 @given(st.sampled_from(ARGUMENTS), VALUES)
 @example((Gemm, "target"), 80)
 def test_a_wrong_argument_is_taken_or_refused(argument: tuple[Callable[..., object], str], value: object) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from attacks import attacks
 from copy_interpreter import Interpreter
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -104,7 +105,7 @@ def outcome(text: str, predicates: list[int], rewritten: bool) -> tuple[list[Any
         return memory, registers, interpreter.wide
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=attacks(50), deadline=None)
 @given(copies())
 def test_a_rewritten_copy_leaves_the_same_in_memory(copy: tuple[str, bool, int, list[int]]) -> None:
     text, _, _, predicates = copy
