@@ -142,8 +142,7 @@ class _GroupedData(Data):
                 torch.matmul(a[rows], b[group], out=d[rows])
 
     def call(self, op: Any, *, fused: bool) -> Call:
-        size = op.workspace_bytes(self._a[0], self._b[0], D=self.results[0], offsets=self._ends)
-        workspace = _zeros(size)
+        workspace = _zeros(op.workspace_bytes(len(self._ends)))
 
         def call(index: int) -> None:
             arguments = self._a[index], self._b[index], None, self.results[index]
