@@ -11,7 +11,7 @@ import cutlass
 from cutlass import cute
 
 from cutecc.operations.convolution.description import ConvolutionDescription
-from cutecc.operations.kernels.convolution.gathering import (
+from cutecc.operations.kernels.convolution.multistage_copies import (
     OUTSIDE,
     DigitColumns,
     DividedSource,
@@ -24,7 +24,7 @@ from cutecc.operations.kernels.convolution.gathering import (
 )
 from cutecc.operations.kernels.convolution.phases import Phase
 from cutecc.operations.kernels.convolution.signature import Geometry
-from cutecc.operations.kernels.convolution.walks import Digit, Odometer, TapAxis, TapWalk, quotient
+from cutecc.operations.kernels.convolution.walks import Digit, Odometer, TapWalk, WalkedAxis, quotient
 
 
 def divisors(description: ConvolutionDescription, geometry: Geometry, groups) -> tuple[tuple[Any, ...], ...]:
@@ -135,7 +135,7 @@ class Fprop(ImplicitProduct):
         self.first_filter = self.group * self.filters * self.b.stride[0] + cutlass.Int64(self.last_tap) * of_tap
         if self.description.iterator in ("analytic", "optimized"):
             axes = [
-                TapAxis(
+                WalkedAxis(
                     geometry.filter[axis],
                     geometry.dilation[axis],
                     cutlass.Int64(geometry.dilation[axis]) * self.distances[axis + 1],
@@ -208,7 +208,7 @@ class Dgrad(ImplicitProduct):
                 first_tap = first_tap + cutlass.Int64(self.tap_direction * own.first_tap * self.taps_between[axis])
             distance = cutlass.Int64(0) if self.divides else cutlass.Int64(shift) * self.distances[axis + 1]
             taps = cutlass.Int64(self.tap_direction * step * self.taps_between[axis])
-            axes.append(TapAxis(count, shift, distance, taps * of_tap))
+            axes.append(WalkedAxis(count, shift, distance, taps * of_tap))
         self.walk = TapWalk(axes, self.filters, self.depth, of_filter)
         self.first_filter = self.group * self.filters * of_filter + first_tap * of_tap
 

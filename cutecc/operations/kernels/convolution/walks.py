@@ -21,7 +21,7 @@ from cutlass import cute
 
 
 @dataclass(frozen=True)
-class TapAxis:
+class WalkedAxis:
     """One spatial axis of a filter, as it is walked along: the same number of taps each time."""
 
     count: Any
@@ -37,7 +37,7 @@ class TapAxis:
 class TapWalk:
     """A step's tap and its first channel, with where they are in the gathered tensor and in the filters."""
 
-    def __init__(self, axes: Sequence[TapAxis], channels, depth: int, channel_distance, first_filter=0):
+    def __init__(self, axes: Sequence[WalkedAxis], channels, depth: int, channel_distance, first_filter=0):
         """`axes` from the slowest to the fastest; a step is `depth` channels long.
 
         `channel_distance` are the elements between channels of the filters, `first_filter` those before the first tap.

@@ -151,7 +151,7 @@ def convolve(
     The outputs by name. `numbers` are the epilogue's scalars, 1.5 unless given.
     """
     generator, gemm = np.random.default_rng(seed), signature.product(description)
-    geometry = signature.Geometry(*sizes.kernel_argument())
+    geometry = sizes.geometry
     m, n, k, groups = signature.problem(description, geometry, sizes.groups)
     a, b = (each.randomize(generator) for each in _tensors(description, sizes))
     sums = sums_of(description.kind, description.mode, sizes, a.values, b.values)
