@@ -18,7 +18,7 @@ from cutecc.operations.convolution.description import (
 from cutecc.operations.convolution.description import Mode as FilterMode
 from cutecc.operations.convolution.estimate import cycles, multiplied, usual_sizes
 from cutecc.operations.convolution.geometry import ConvolutionProblem
-from cutecc.operations.convolution.rules import MOST_TAPS
+from cutecc.operations.convolution.rules import MOST_TAPS, size_refusal
 from cutecc.operations.convolution.validity import check, refusal
 from cutecc.operations.description import SPLIT_K_MODES, Mode
 from cutecc.operations.epilogue.graph import Epilogue
@@ -132,6 +132,7 @@ def ranked(
 ) -> list[ConvolutionDescription]:
     """The valid convolutions with the tiles that are asked for, the one with the least estimated time first."""
     valid, sizes = _valid(description, request), sizes or usual_sizes(description)
+    valid = [each for each in valid if size_refusal(each, sizes) is None]
     estimated = sorted((cycles(each, sizes), index) for index, each in enumerate(valid))
     return [valid[index] for _, index in estimated[:most]]
 

@@ -10,6 +10,7 @@ from cutecc.errors import ArgumentError
 from cutecc.operations.convolution.description import LAYOUTS, ConvolutionDescription
 from cutecc.operations.convolution.geometry import ConvolutionProblem
 from cutecc.operations.description import SPLIT_K_MODES, Mode
+from cutecc.operations.kernels.convolution import sm90
 from cutecc.operations.kernels.family import Part, Refusal
 from cutecc.operations.kernels.operand_copies import WGMMA_EITHER_WAY_BITS
 from cutecc.operations.operand import WIDEST_ALIGNMENT
@@ -31,7 +32,7 @@ class OwnRefusal(Refusal):
     """Parts of the convolution, besides those of its product in `parts`, of which one may change instead."""
 
 
-Rule = Callable[[ConvolutionDescription], OwnRefusal | None]
+Rule = Callable[[ConvolutionDescription], Refusal | None]
 
 
 def layouts(description: ConvolutionDescription) -> OwnRefusal | None:
@@ -99,8 +100,20 @@ def split_groups(description: ConvolutionDescription) -> OwnRefusal | None:
     return None
 
 
-RULES: tuple[Rule, ...] = (layouts, product_mode, iterator_of_kind, wgmma, split_groups)
+def family_takes_it(description: ConvolutionDescription) -> Refusal | None:
+    """What only the kernels of a family know of themselves."""
+    return sm90.accepts(description) if description.gemm.family == "sm90" else None
+
+
+RULES: tuple[Rule, ...] = (layouts, product_mode, iterator_of_kind, wgmma, split_groups, family_takes_it)
 """In the order in which they are asked; those of the product come before."""
+
+
+def size_refusal(description: ConvolutionDescription, sizes: ConvolutionProblem) -> str | None:
+    """Why the family of a valid convolution has no kernel for sizes that others have one for; `None` where it has."""
+    if description.gemm.family != "sm90":
+        return None
+    return sm90.size_refusal(description, sizes.geometry, sizes.groups)
 
 
 def check_sizes(description: ConvolutionDescription, sizes: ConvolutionProblem) -> None:
@@ -119,6 +132,8 @@ def check_sizes(description: ConvolutionDescription, sizes: ConvolutionProblem) 
             f"a filter of {taps} has more than the {MOST_TAPS} taps in a mode of the optimized iterator",
             hints=['describe it with iterator="analytic"'],
         )
+    if (reason := size_refusal(description, sizes)) is not None:
+        raise ArgumentError(reason, hints=['choose it for these sizes, or describe it with unit="tensor_op"'])
     align = description.gemm.a.alignment
     if description.iterator == "fixed_channels" and sizes.channels != align:
         raise ArgumentError(

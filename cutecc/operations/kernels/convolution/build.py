@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cutecc.operations.convolution.description import ConvolutionDescription
+from cutecc.operations.kernels.convolution.windows import has_phases
 
 
 def kernel(description: ConvolutionDescription) -> Any:
@@ -19,6 +20,18 @@ def kernel(description: ConvolutionDescription) -> Any:
 
             return Sm80Convolution(description)
         case "sm90":
-            from cutecc.operations.kernels.convolution import sm90_kernel
+            return _hopper(description)
 
-            return sm90_kernel.kernel(description)
+
+def _hopper(description: ConvolutionDescription) -> Any:
+    if description.kind == "wgrad":
+        from cutecc.operations.kernels.convolution.sm90_wgrad_kernel import Sm90Wgrad
+
+        return Sm90Wgrad(description)
+    if has_phases(description):
+        from cutecc.operations.kernels.convolution.sm90_strided_kernel import Sm90StridedDgrad
+
+        return Sm90StridedDgrad(description)
+    from cutecc.operations.kernels.convolution.sm90_kernel import Sm90TapConvolution
+
+    return Sm90TapConvolution(description)

@@ -61,6 +61,12 @@ def gathered_boxes(description: ConvolutionDescription) -> GatheredBoxes:
     return GatheredBoxes(m // along_n, k, 1, along_n)
 
 
+def registers(description: ConvolutionDescription) -> tuple[int, int] | None:
+    """Registers a thread of the loading and of a computing warpgroup, as of a GEMM; boxes of `wgrad` need more."""
+    found = sm90.registers(description.gemm)
+    return (40, 232) if found is not None and description.kind == "wgrad" else found
+
+
 def accepts(description: ConvolutionDescription) -> Refusal | None:
     """What the code cannot do, once the rules of convolutions and of the product hold."""
     if not has_im2col():
@@ -72,9 +78,7 @@ def accepts(description: ConvolutionDescription) -> Refusal | None:
         return Refusal("K is not split where phases of a strided dgrad have as many steps as taps", ("mode",))
     for output in description.gemm.epilogue.outputs:
         if output.reduction != "none" and output.kind != "column":
-            reason = (
-                f"of a strided dgrad columns are not reduced, as '{output.name}' is: phases have tiles of their own"
-            )
+            reason = f"columns of a strided dgrad are not reduced, as '{output.name}' is: phases have own tiles"
             return Refusal(reason, ("instruction", "epilogue"))
     return None
 

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import cutlass
 from cutlass import cute
 
@@ -13,7 +11,7 @@ from cutecc.operations.kernels.convolution import sm90
 from cutecc.operations.kernels.convolution.digits import added, digits_of
 from cutecc.operations.kernels.convolution.gathered import GatheredLoads
 from cutecc.operations.kernels.convolution.signature import Geometry
-from cutecc.operations.kernels.convolution.windows import Taps, all_taps, has_phases, window
+from cutecc.operations.kernels.convolution.windows import Taps, all_taps, window
 from cutecc.operations.kernels.sm90_kernel import Sm90Gemm, copy_tile
 from cutecc.operations.kernels.workspace import ceil_div
 
@@ -24,7 +22,7 @@ class Sm90Convolution(Sm90Gemm):
     def __init__(self, description: ConvolutionDescription):
         super().__init__(description.gemm)
         self.convolution = description
-        self.boxes = sm90.gathered_boxes(description)
+        self.boxes, self.registers = sm90.gathered_boxes(description), sm90.registers(description)
         self.gathered = GatheredLoads(description, self.boxes)
         self.__name__ = description.kernel_name
 
@@ -111,64 +109,3 @@ class Sm90TapConvolution(Sm90Convolution):
         reach = window(self.convolution, self.geometry(problem))
         *places, image = digits_of(row, reach.extent)
         return [lower + at * step for lower, at, step in zip(reach.lower, places, reach.step, strict=True)], image
-
-
-class Sm90Wgrad(Sm90Convolution):
-    """`wgrad`: B is gathered, pixel after pixel, for the taps of a tile's columns; A has the same pixels of outputs."""
-
-    def loads(self, problem, name: str, tensor, rows: int, sharers: int):
-        if name == "b":
-            layout = self.staged(name, (rows, self.tile[2], self.stages))
-            return layout, self.gathered.atom(tensor, self.geometry(problem)), None
-        m, _, k, groups = problem[:4]
-        layout = cute.make_layout((m, k, groups), stride=(1, tensor.stride[0], cutlass.Int64(m)))
-        return super().loads(problem, name, cute.make_tensor(tensor.iterator, layout), rows, sharers)
-
-    def sources(self, load_a, load_b):
-        block_m, block_n = self.place()
-        tile_m, _, tile_k = self.tile
-        tma_b, _, staged = load_b
-        of_a = self.partitioned(load_a, (tile_m, tile_k), block_n, sharers=self.cluster[1])
-        to_b = self.gathered.staged(staged, self.stages)[None, block_m, None, None]
-        mask_a, mask_b = self.receivers(block_m, block_n)
-        return (*of_a, mask_a), (tma_b, to_b, mask_b)
-
-    @cute.jit
-    def fetch(self, task, problem, sources, full, empty, stage, phase):
-        (m, n, batch, _, first, steps) = task
-        (tma_a, from_a, to_a, mask_a), (tma_b, to_b, mask_b) = sources
-        block_m, _ = self.place()
-        geometry = self.geometry(problem)
-        reach = window(self.convolution, geometry)
-        across = self.columns(geometry, n, problem)
-        step = digits_of(cutlass.Int32(self.tile[2]), reach.extent)
-        digits = digits_of(first * self.tile[2] + block_m * self.boxes.pixels, reach.extent)
-        for number in range(first, first + steps):
-            arrived = self.expect(full, empty, stage, phase)
-            copy_tile(tma_a, from_a[None, m, number, batch], to_a[None, stage], arrived, mask_a)
-            pixel = [lower + at * apart for lower, at, apart in zip(reach.lower, digits[:-1], reach.step, strict=True)]
-            for i, (channel, offsets) in enumerate(across):
-                box = self.gathered.box(batch * (geometry.channels // problem[3]) + channel, pixel, digits[-1], offsets)
-                copy_tile(tma_b, box, to_b[None, i, stage], arrived, mask_b)
-            stage, phase = self.following(stage, phase)
-            digits = added(digits, step, reach.extent)
-        return stage, phase
-
-    def columns(self, geometry: Geometry, n, problem) -> list[tuple[Any, list[Any]]]:
-        """The first channel and the offsets of the tap of each box of B of a tile; behind the last one, those of it."""
-        boxes, taps = self.boxes, all_taps(self.convolution, geometry)
-        of_tap = geometry.channels // problem[3] // boxes.channels
-        last, found = of_tap * taps.count - 1, []
-        for i in range(boxes.across):
-            box, *tap = digits_of(cutlass.min(n * boxes.across + i, last), (of_tap, *taps.bases))
-            found.append((box * boxes.channels, taps.offsets(tap)))
-        return found
-
-
-def kernel(description: ConvolutionDescription) -> Sm90Convolution:
-    """The kernel of a description."""
-    if has_phases(description):
-        from cutecc.operations.kernels.convolution.sm90_strided_kernel import Sm90StridedDgrad
-
-        return Sm90StridedDgrad(description)
-    return Sm90Wgrad(description) if description.kind == "wgrad" else Sm90TapConvolution(description)
