@@ -24,7 +24,8 @@ rules that its arguments have to keep. Modes are innermost first.
 The last 64 bytes are the driver's alone: descriptors that CuTe's host code makes have zeros there, and work.
 
 Descriptors for im2col have, instead of the box: channels - 1 (byte 55); 16 bits each of the lower and of the upper
-corner (byte 56), in which each mode but the first and the last has 16, 8 or 5 bits with a sign; pixels - 1 (byte 60).
+corner (byte 56), in which each mode but the first and the last has 16, 8 or 5 bits with a sign; 10 bits of pixels - 1
+(byte 60).
 """
 
 from __future__ import annotations
@@ -45,8 +46,8 @@ MOST_MODES = 5
 _TILED = (0, 2)
 """What bits 64 to 67 are for tiled tensors."""
 _IM2COL = (1, 3)
-_CORNER_BITS = {3: 16, 4: 8, 5: 5}
-"""Of one mode, by rank."""
+CORNER_BITS: Final = {3: 16, 4: 8, 5: 5}
+"""Of one mode, by rank; a copy's offset has as many, and no sign."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +214,17 @@ class Im2colMap:
     upper: tuple[int, ...]
     """And where it ends, from the last pixel of the tensor on."""
     pixels: int
-    """That are loaded."""
+    """That are copied."""
+
+    @property
+    def ends(self) -> tuple[int, ...]:
+        """By mode of pixels: what is behind the box of them."""
+        return tuple(size + upper for size, upper in zip(self.tensor.sizes[1:-1], self.upper, strict=True))
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether the box of pixels hangs over the tensor nowhere."""
+        return min(self.lower) >= 0 >= max(self.upper)
 
 
 def decode(data: bytes) -> TensorMap | Im2colMap | None:
@@ -228,15 +239,15 @@ def decode(data: bytes) -> TensorMap | Im2colMap | None:
     if mode in _TILED:
         return _tensor(bits)
     tensor = _tensor(bits) if mode in _IM2COL else None
-    if tensor is None or (rank := len(tensor.sizes)) not in _CORNER_BITS:
+    if tensor is None or (rank := len(tensor.sizes)) not in CORNER_BITS:
         return None
     channels = (tensor.box[0], *(1 for _ in range(rank - 1)))
     lower, upper = (_corner(bits >> first, rank) for first in (448, 464))
-    return Im2colMap(replace_fields(tensor, box=channels), lower, upper, (bits >> 480 & 0xFFFF) + 1)
+    return Im2colMap(replace_fields(tensor, box=channels), lower, upper, (bits >> 480 & 0x3FF) + 1)
 
 
 def _corner(bits: int, rank: int) -> tuple[int, ...]:
-    count = _CORNER_BITS[rank]
+    count = CORNER_BITS[rank]
     fields = (bits >> count * mode & (1 << count) - 1 for mode in range(rank - 2))
     return tuple(each - (each >> count - 1 << count) for each in fields)
 

@@ -249,24 +249,27 @@ def _to_tf32(values: Array) -> Array:
     return np.where(magnitude > 0x7F800000, _TF32_NAN, np.where(magnitude == 0x7F800000, values, rounded))
 
 
-def columns(matrix: Im2colMap, coordinates: Sequence[int], offsets: Sequence[int]) -> list[Box]:
-    """The channels of each pixel that a load by a descriptor for im2col takes: rows of a convolution's matrix.
+def boxes_at(tensor: TensorMap | Im2colMap, coordinates: Sequence[int], offsets: Sequence[int] = ()) -> list[Box]:
+    """What one copy moves, in the order of shared memory: a box of a tensor, or for im2col the channels of each pixel.
 
-    Pixels of a box that may hang over the image, one after the other, innermost mode first, and images after that. The
-    offsets, of the filter's tap, are added to each pixel's coordinates; what is outside of the tensor then is filled.
+    The pixels, which are rows of a convolution's matrix, are those of a box that may hang over the image, one after the
+    other, innermost mode first, and images after that. The offsets, of the filter's tap, are added to each pixel's
+    coordinates; what is outside of the tensor then is filled by a load, and dropped by a store.
     """
-    tensor = matrix.tensor
+    if not isinstance(tensor, Im2colMap):
+        return [Box.at(tensor, coordinates)]
     channel, *pixel, image = coordinates
-    ends = [size + upper for size, upper in zip(tensor.sizes[1:-1], matrix.upper, strict=True)]
+    images, ends = tensor.tensor, tensor.ends
+    offsets = offsets or [0 for _ in pixel]
     found: list[Box] = []
-    for _ in range(matrix.pixels):
+    for _ in range(tensor.pixels):
         taken = (each + offset for each, offset in zip(pixel, offsets, strict=True))
-        found.append(Box.at(tensor, (channel, *taken, image)))
-        for mode, stride in enumerate(tensor.element_strides[1:-1]):
+        found.append(Box.at(images, (channel, *taken, image)))
+        for mode, stride in enumerate(images.element_strides[1:-1]):
             pixel[mode] += stride
             if pixel[mode] < ends[mode]:
                 break
-            pixel[mode] = matrix.lower[mode]
+            pixel[mode] = tensor.lower[mode]
         else:
             image += 1
     return found

@@ -1,6 +1,6 @@
 """Copies of boxes of tensors, by descriptor: `cp.async.bulk.tensor`, its reductions and prefetches (TMA).
 
-Stores by descriptors for im2col are not modelled, nor what sm_100 adds.
+What sm_100 adds is not modelled.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from cutecc.emulator.instructions.atomics import REDUCTIONS, Reduce, reduction
 from cutecc.emulator.instructions.issuer import Issuer, alike, issuers, misaligned
 from cutecc.emulator.instructions.operation import Operation, Reader
 from cutecc.emulator.instructions.table import Step, instruction
-from cutecc.emulator.instructions.tensor_box import Box, ShapeInShared, columns, place_of, read_box, write_box
+from cutecc.emulator.instructions.tensor_box import Box, ShapeInShared, boxes_at, place_of, read_box, write_box
 from cutecc.emulator.instructions.transfer import (
     SharedOperand,
     SharedPlace,
@@ -28,7 +28,7 @@ from cutecc.emulator.instructions.transfer import (
 )
 from cutecc.emulator.machine.lanes import Array, Lanes
 from cutecc.emulator.memory.spaces import APERTURE_SHIFT, PARAM_APERTURE
-from cutecc.emulator.tensor_map import ELEMENT_TYPES, ElementType, Im2colMap, decode
+from cutecc.emulator.tensor_map import CORNER_BITS, ELEMENT_TYPES, ElementType, Im2colMap, decode
 from cutecc.ptx.syntax import Address, Operand
 from cutecc.runtime.launch import TENSOR_MAP_BYTES, TensorMap
 
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from cutecc.emulator.machine.machine import Machine
 
 _DIMENSIONS = "{1d,2d,3d,4d,5d}"
+_IM2COL_DIMENSIONS = "{3d,4d,5d}"
 _GROUPS = "{cta_group::1,cta_group::2}?.L2::cache_hint?"
 _SHARED_ALIGNMENT = 128
 _COORDINATE_ALIGNMENT = 16
@@ -64,7 +65,7 @@ _DESCRIPTORS: WeakKeyDictionary[Machine, dict[int, TensorMap | Im2colMap]] = Wea
 
 @instruction(
     f"cp.async.bulk.prefetch.tensor.{_DIMENSIONS}.L2.global.tile?.L2::cache_hint?",
-    "cp.async.bulk.prefetch.tensor.{3d,4d,5d}.L2.global.im2col.L2::cache_hint?",
+    f"cp.async.bulk.prefetch.tensor.{_IM2COL_DIMENSIONS}.L2.global.im2col.L2::cache_hint?",
 )
 def prefetch(operation: Operation) -> Step:
     """Caches are not modelled."""
@@ -74,7 +75,7 @@ def prefetch(operation: Operation) -> Step:
 @instruction(
     f"cp.async.bulk.tensor.{_DIMENSIONS}.{{shared::cluster,shared::cta}}.global.tile?"
     f".mbarrier::complete_tx::bytes.multicast::cluster?.{_GROUPS}",
-    "cp.async.bulk.tensor.{3d,4d,5d}.{shared::cluster,shared::cta}.global.im2col"
+    f"cp.async.bulk.tensor.{_IM2COL_DIMENSIONS}.{{shared::cluster,shared::cta}}.global.im2col"
     f".mbarrier::complete_tx::bytes.multicast::cluster?.{_GROUPS}",
 )
 def load(operation: Operation) -> Step:
@@ -93,10 +94,12 @@ def load(operation: Operation) -> Step:
         masks = None if read_mask is None else np.broadcast_to(read_mask(gang), gang.shape)
         offsets = None if read_offsets is None else [np.broadcast_to(each, gang.shape) for each in read_offsets(gang)]
         for issuer, tensor, coordinates in _copies(operation, gang, lanes, read_source, read_coordinates, im2col):
-            if isinstance(tensor, Im2colMap):
-                boxes = columns(tensor, coordinates, [int(each[issuer.at]) for each in offsets or ()])
-            else:
-                boxes = [Box.at(tensor, coordinates)]
+            taken = [int(each[issuer.at]) for each in offsets or ()]
+            if taken and max(taken) >> (bits := CORNER_BITS[len(coordinates)]):
+                # Hardware drops the rest, or adds it to the next mode.
+                issuer.fault("out-of-bounds", f"offsets pixels by {taken}: of {taps} modes each has {bits} bits")
+                continue
+            boxes = boxes_at(tensor, coordinates, taken)
             shape = place_of(boxes)
             place, barrier = to.place(issuer, shape.extent, _SHARED_ALIGNMENT), ends.mbarrier(issuer)
             if place is None or barrier is None:
@@ -132,22 +135,29 @@ def _read(transfer: Transfer, box: Box) -> Array:
     return box.fill(None if found is None else box.elements(*found))
 
 
+_REDUCED_BY = f"{{{','.join(REDUCTIONS)}}}"
+
+
 @instruction(
     f"cp.async.bulk.tensor.{_DIMENSIONS}.global.shared::cta.tile?.bulk_group.L2::cache_hint?",
-    f"cp.reduce.async.bulk.tensor.{_DIMENSIONS}.global.shared::cta.{{{','.join(REDUCTIONS)}}}.tile?.bulk_group"
+    f"cp.async.bulk.tensor.{_IM2COL_DIMENSIONS}.global.shared::cta.im2col_no_offs.bulk_group.L2::cache_hint?",
+    f"cp.reduce.async.bulk.tensor.{_DIMENSIONS}.global.shared::cta.{_REDUCED_BY}.tile?.bulk_group.L2::cache_hint?",
+    f"cp.reduce.async.bulk.tensor.{_IM2COL_DIMENSIONS}.global.shared::cta.{_REDUCED_BY}.im2col_no_offs.bulk_group"
     ".L2::cache_hint?",
 )
 def store(operation: Operation) -> Step:
     """From shared to global memory, copied or reduced into what is there; what is outside is dropped.
 
-    To an H200 a store that begins before the tensor, in any mode, is an illegal instruction. It takes whole chunks of
-    16 bytes, so what is behind the end of a row in the row's last chunk is written, or reduced into, too. Where that is
-    behind the memory that the kernel was given, checks report it; without them it is left out.
+    To an H200 a store that begins before the tensor, in any mode, is an illegal instruction; so is to an H100 one whose
+    descriptor's pixels go beyond the tensor's. It takes whole chunks of 16 bytes, so what is behind the end of a row in
+    the row's last chunk is written, or reduced into, too. Where that is behind the memory that the kernel was given,
+    checks report it; without them it is left out.
     """
     target, source, *_ = operation.operands
     read_source = operation.address(source)
     read_target, read_coordinates = operation.address(target), _coordinates(operation, target)
     name = operation.form.one_of(*REDUCTIONS) if operation.form.modifiers[0] == "reduce" else None
+    im2col = operation.form.has("im2col_no_offs")
 
     @cache
     def reduce_of(data_type: int) -> Reduce | None:
@@ -156,19 +166,24 @@ def store(operation: Operation) -> Step:
     def step(gang: Gang, lanes: Lanes) -> Waiting | None:
         of = SharedOperand(gang, lanes, read_source(gang))
         same = [of.indices] if name is None else None
-        for issuer, tensor, coordinates in _copies(operation, gang, lanes, read_target, read_coordinates, False, same):
-            if isinstance(tensor, Im2colMap):
-                continue
+        for issuer, tensor, coordinates in _copies(operation, gang, lanes, read_target, read_coordinates, im2col, same):
             if min(coordinates) < 0:
                 issuer.fault("trap", f"stores a box that begins at {coordinates}: below 0, which only loads may")
                 continue
-            box = Box.at(tensor, coordinates)
-            if name is not None and name not in _REDUCED.get(box.element.name, ()):
-                issuer.fault("trap", f"reduces elements of type {box.element.name} by {name}, which there is not")
+            if isinstance(tensor, Im2colMap) and not tensor.is_inside:
+                text = f"stores pixels from {tensor.lower} to before {tensor.ends}, as its descriptor says: "
+                text += f"beyond an image of {tensor.tensor.sizes[1:-1]}, where only loads may go"
+                issuer.fault("trap", text)
                 continue
-            place = of.place(issuer, box.place.extent, _SHARED_ALIGNMENT)
+            boxes = boxes_at(tensor, coordinates)
+            element, shape = boxes[0].element, place_of(boxes)
+            if name is not None and name not in _REDUCED.get(element.name, ()):
+                issuer.fault("trap", f"reduces elements of type {element.name} by {name}, which there is not")
+                continue
+            place = of.place(issuer, shape.extent, _SHARED_ALIGNMENT)
             if place is not None:
-                _store(issuer, _in_chunks(issuer, box), place, reduce_of(box.tensor.data_type))
+                boxes = [_in_chunks(issuer, box) for box in boxes]
+                _store(issuer, boxes, shape, place, reduce_of(boxes[0].tensor.data_type))
 
     return step
 
@@ -186,31 +201,37 @@ def _reduction(operation: Operation, name: str, element: ElementType) -> Reduce:
     return reduction(operation, name, type_, "global" if element.flushes else "shared")
 
 
-def _store(issuer: Issuer, box: Box, place: SharedPlace, reduce: Reduce | None) -> None:
+def _store(issuer: Issuer, boxes: list[Box], shape: ShapeInShared, place: SharedPlace, reduce: Reduce | None) -> None:
     def action(transfer: Transfer) -> None:
-        data = read_box(issuer.machine.memory.shared, place.index, box.place)
+        data = read_box(issuer.machine.memory.shared, place.index, shape)
         if issuer.machine.watch.listens:
-            transfer.shared("read", *box.place.pieces(place.index))
-        found = None if box.is_outside else global_bytes(issuer, box.address, box.extent, writes=True)
-        if found is None:
-            return
-        elements, new = box.elements(*found), box.take(data)
-        if reduce is None:
-            elements[...] = new
-        else:
-            # Where rows overlap each of them is added.
-            rows = np.ndindex(elements.shape[:-1]) if box.overlaps else [()]
-            for row in rows:
-                part = elements[row]
-                old = np.ascontiguousarray(part).reshape(-1).view(np.uint8)
-                done = reduce(old, np.ascontiguousarray(new[row]).reshape(-1).view(np.uint8))
-                part[...] = done.view(part.dtype).reshape(part.shape)
-        if issuer.machine.watch.listens:
-            addresses, size = box.addresses
-            transfer.main("write" if reduce is None else "atomic", lambda: addresses, size)
+            transfer.shared("read", *shape.pieces(place.index))
+        for box, part in zip(boxes, np.split(data, len(boxes)), strict=True):
+            _write(transfer, box, part, reduce)
 
-    what = f"a tensor copy of {box.size} bytes from {place.text}"
-    post_to_group(issuer, action, what)
+    post_to_group(issuer, action, f"a tensor copy of {shape.size} bytes from {place.text}")
+
+
+def _write(transfer: Transfer, box: Box, data: Array, reduce: Reduce | None) -> None:
+    """Copy or reduce a box's bytes into the tensor."""
+    issuer = transfer.issuer
+    found = None if box.is_outside else global_bytes(issuer, box.address, box.extent, writes=True)
+    if found is None:
+        return
+    elements, new = box.elements(*found), box.take(data)
+    if reduce is None:
+        elements[...] = new
+    else:
+        # Where rows overlap each of them is added.
+        rows = np.ndindex(elements.shape[:-1]) if box.overlaps else [()]
+        for row in rows:
+            part = elements[row]
+            old = np.ascontiguousarray(part).reshape(-1).view(np.uint8)
+            done = reduce(old, np.ascontiguousarray(new[row]).reshape(-1).view(np.uint8))
+            part[...] = done.view(part.dtype).reshape(part.shape)
+    if issuer.machine.watch.listens:
+        addresses, size = box.addresses
+        transfer.main("write" if reduce is None else "atomic", lambda: addresses, size)
 
 
 def _coordinates(operation: Operation, operand: Operand) -> Reader:
@@ -268,6 +289,11 @@ def _copies(
             issuer.fault("trap", text + str(len(plain.sizes)), gang.machine.memory.describe("generic", address))
             continue
         place = [int(each[at]) for each in coordinates]
+        if isinstance(tensor, Im2colMap) and not _begins_inside(tensor, place):
+            text = f"copies pixels from {tuple(place[1:-1])} on: its descriptor has those from {tensor.lower} to "
+            text += f"before {tensor.ends}"
+            issuer.fault("trap", text, gang.machine.memory.describe("generic", address))
+            continue
         column = place[0] * ELEMENT_TYPES[plain.data_type].size
         if not plain.interleave and column % _COORDINATE_ALIGNMENT:
             text = f"copies a box that begins {column} bytes into the tensor's rows: no multiple of "
@@ -276,6 +302,11 @@ def _copies(
             continue
         found.append((issuer, tensor, place))
     return found
+
+
+def _begins_inside(images: Im2colMap, place: Sequence[int]) -> bool:
+    """Whether the first pixel, without the offsets of a tap, is one of the box of pixels."""
+    return all(lower <= at < end for lower, at, end in zip(images.lower, place[1:-1], images.ends, strict=True))
 
 
 def read_descriptors(operation: Operation, gang: Gang, lanes: Lanes, space: str, addresses: Array) -> Array:

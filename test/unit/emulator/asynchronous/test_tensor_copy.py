@@ -295,9 +295,9 @@ def test_bytes_that_are_no_descriptor_are_a_fault() -> None:
 
 
 def test_what_is_not_modelled_says_so() -> None:
-    copy = "cp.async.bulk.tensor.3d.global.shared::cta.im2col_no_offs.bulk_group"
-    body = f"{START} {copy} [%rd3, {{%r1, %r1, %r1}}], [%r9+1024];"
-    with pytest.raises(EmulatorError, match=r"does not model 'cp\.async\.bulk\.tensor\.3d.*im2col"):
+    copy = "cp.async.bulk.tensor.2d.global.shared::cta.tile::scatter4.bulk_group"
+    body = f"{START} {copy} [%rd3, {{%r1, %r1, %r1, %r1, %r1}}], [%r9+1024];"
+    with pytest.raises(EmulatorError, match=r"does not model 'cp\.async\.bulk\.tensor\.2d.*scatter4"):
         run(body, maps=two())
 
 
@@ -309,28 +309,6 @@ def test_elements_are_not_reduced_by_what_hardware_has_not(data_type: int, op: s
     body = STORE.format(what="reduce.", rank=2, op=f".{op}", at="0, 0")
     with pytest.raises(EmulatorError, match=f"reduces elements of type .* by {op}, which there is not"):
         run(START + body, maps=[maps[1], maps[0]])
-
-
-def im2col_descriptor(array: np.ndarray[Any, Any], lower: int, upper: int, pixels: int, kind: int = 1) -> bytes:
-    """Of channels, a row of pixels, and images."""
-    bits = int.from_bytes(pack(map_of(array, (16, 1, 1), element_strides=(1, 2, 1))), "little")
-    bits = bits & ~(0xFFFFFFFFFFFFFFFF << 448) | kind << 64
-    corners = (lower & 0xFFFF) | (upper & 0xFFFF) << 16 | (pixels - 1) << 32
-    return (bits | corners << 448).to_bytes(128, "little")
-
-
-@pytest.mark.parametrize("kind", [1, 3])
-def test_im2col_takes_pixels_across_rows_and_images(kind: int) -> None:
-    """Every second pixel, shifted by the offset of a filter's tap; the driver's descriptors, and those of CuTe."""
-    images, out = numbered((3, 9, 32), np.uint16), aligned((8, 16), np.uint16)
-    load = LOAD.replace(".tile", ".im2col").replace("[%r9];\nWAIT", "[%r9], {{%h1}};\nWAIT")
-    body = "mov.u16 %h1, 1;" + START + load.format(bytes=256, rank=3, at="8, 5, 0")
-    maps = [im2col_descriptor(images, -1, -1, 8, kind), map_of(out, (16, 8))]
-    run(body + STORE.format(what="", rank=2, op="", at="0, 0"), images, out, maps=maps)
-    padded = np.pad(images, ((0, 0), (1, 1), (0, 0)))
-    # 5 and 7 of the first image, -1 to 7 of the second, -1 of the third: and of each the one behind is taken.
-    places = [(0, 6), (0, 8), (1, 0), (1, 2), (1, 4), (1, 6), (1, 8), (2, 0)]
-    np.testing.assert_array_equal(out, [padded[image, 1 + pixel, 8:24] for image, pixel in places])
 
 
 @pytest.mark.parametrize(
