@@ -163,9 +163,7 @@ def test_what_is_behind_the_pixels_is_uninitialised() -> None:
     images = numbered((2, 4, 5, 16), np.uint16)
     maps = [descriptor(images, 8)] * 2
     for place, kinds in ((1024 + 252, []), (1024 + 256, ["uninitialised-shared"])):
-        body = (
-            START + PLAIN + f"ld.param.u64 %rd1, [a0];\nld.shared.u32 %r3, [%r9+{place}];\nst.global.u32 [%rd1], %r3;"
-        )
+        read = f"ld.param.u64 %rd1, [a0];\nld.shared.u32 %r3, [%r9+{place}];\nst.global.u32 [%rd1], %r3;"
         assert [each.kind for each in findings(START + PLAIN + read, images, maps, "initialisation")] == kinds
     stored = findings(START + store("0, 0, 0, 0"), images, maps, "initialisation")
     assert {each.kind for each in stored} == {"uninitialised-shared"}
