@@ -162,8 +162,8 @@ def _operand_changes(description: GemmDescription, head: str, field: str) -> Ite
         )
     elif field == "layout":
         operands = ((1, replace(operand, layout=layout)) for layout in LAYOUTS)
-        # Kernels write rows of D: a column-major one is turned over before this.
-        operands = (each for each in operands if head != "d" or each[1].layout != "column")
+        # Kernels write along rows of D: a column-major one is turned over before this.
+        operands = (each for each in operands if head != "d" or each[1].is_along_rows)
     else:
         operands = _alignments(operand)
     for distance, changed in operands:

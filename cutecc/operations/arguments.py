@@ -1,7 +1,8 @@
 """The arguments of a product as its user gives them, read and held against a description.
 
 A is M×K, B is K×N, C, D and other full operands are M×N, each with the batch in front if there is one. What is
-`interleaved32` is given as it lies in memory: A as (K/32, M, 32), B as (K/32, N, 32), C and D as (N/32, M, 32).
+An interleaved matrix is given as it lies in memory: R rows of C columns as (C/32, R, 32) where 32 columns are together,
+as (R/32, C, 32) where 32 rows are.
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ class Matrix:
 
     @property
     def grouped(self) -> bool:
-        """Whether it is `interleaved32`."""
-        return self.layout == "interleaved32"
+        """Whether 32 rows or columns are kept together."""
+        return self.layout.endswith("interleaved32")
 
     @property
     def text(self) -> str:
@@ -69,15 +70,15 @@ def read(name: str, value: Any) -> Array | MatrixArray:
     return array
 
 
-def matrix(name: str, given: Array | MatrixArray, operand: Operand, *, grouped_rows: bool = False) -> Matrix:
-    """An argument as a matrix that lies as `operand` says; `grouped_rows` of an interleaved one whose rows are grouped.
+def matrix(name: str, given: Array | MatrixArray, operand: Operand) -> Matrix:
+    """An argument as a matrix that lies as `operand` says.
 
     Raises `ArgumentError` for another element type, number of modes or layout.
     """
     several = given if isinstance(given, MatrixArray) else None
     array = several.like if several else cast(Array, given)
     _check_element(name, array, operand)
-    inner = 3 if operand.layout == "interleaved32" else 2
+    inner = 3 if operand.is_interleaved else 2
     rank = len(array.shape)
     if rank not in ((inner,) if several else (inner, inner + 1)):
         _refuse(name, array, operand, f"it has {rank} mode{'' if rank == 1 else 's'}, not {_ranks(name, operand)}")
@@ -85,10 +86,10 @@ def matrix(name: str, given: Array | MatrixArray, operand: Operand, *, grouped_r
     batches = len(several.addresses) if several else array.shape[0] if batched else 1
     batch_step = array.stride[0] if batched else 0
     shape, stride = array.shape[-inner:], array.stride[-inner:]
-    if operand.layout == "interleaved32":
+    if operand.is_interleaved:
         _check_interleaved(name, array, operand)
         extent, others = shape[0] * INTERLEAVED, shape[1]
-        rows, columns = (extent, others) if grouped_rows else (others, extent)
+        rows, columns = (others, extent) if operand.is_along_rows else (extent, others)
         return Matrix(name, array, rows, columns, batches, (0, 0, batch_step), operand.layout, several)
     _check_contiguous(name, array, operand)
     return Matrix(name, array, shape[0], shape[1], batches, (stride[0], stride[1], batch_step), operand.layout, several)
@@ -113,8 +114,12 @@ def _check_interleaved(name: str, array: Array, operand: Operand) -> None:
             name,
             array,
             operand,
-            f"interleaved32 is {_ranks(name, operand)} without gaps",
-            ["of a matrix x with rows contiguous: x.reshape(rows, columns // 32, 32).transpose(0, 1).contiguous()"],
+            f"{operand.layout} is {_ranks(name, operand)} without gaps",
+            [
+                "of a matrix x: x.reshape(rows, columns // 32, 32).transpose(0, 1).contiguous()"
+                if operand.is_along_rows
+                else "of a matrix x: x.reshape(rows // 32, 32, columns).transpose(1, 2).contiguous()"
+            ],
         )
 
 
@@ -224,10 +229,14 @@ def argument_view(each: Matrix, *, turned: bool) -> Any:
     if each.several is not None:
         return View(each.several.table, "i64", (each.batches,), (1,)), leading_dimension(each)
     if each.grouped:
-        lines, groups = sizes[0], sizes[1] // INTERLEAVED
+        has_grouped_columns = (each.layout == "column_interleaved32") != turned
+        lines, extent = sizes if has_grouped_columns else sizes[::-1]
+        groups = extent // INTERLEAVED
         whole = batch or INTERLEAVED * lines * max(1, groups)
-        shape = (lines, INTERLEAVED, groups, each.batches)
-        return View(array, array.dtype, shape, (INTERLEAVED, 1, INTERLEAVED * lines, whole))
+        together = [(INTERLEAVED, 1), (groups, INTERLEAVED * lines)]
+        modes = [(lines, INTERLEAVED), *together] if has_grouped_columns else [*together, (lines, INTERLEAVED)]
+        shape, strides = zip(*modes, (each.batches, whole), strict=True)
+        return View(array, array.dtype, shape, strides)
     return View(array, array.dtype, (*sizes, each.batches), (*steps, batch))
 
 
@@ -317,9 +326,10 @@ def leading_dimension(each: Matrix) -> int:
 
 
 def _ranks(name: str, operand: Operand) -> str:
-    if operand.layout == "interleaved32":
-        shape = {"A": "(K/32, M, 32)", "B": "(K/32, N, 32)"}.get(name, "(N/32, M, 32)")
-        return f"{shape}, or with a batch in front"
+    if operand.is_interleaved:
+        rows, columns = {"A": "MK", "B": "KN"}.get(name, "MN")
+        grouped, others = (columns, rows) if operand.is_along_rows else (rows, columns)
+        return f"({grouped}/32, {others}, 32), or with a batch in front"
     return "2, or 3 with a batch in front"
 
 

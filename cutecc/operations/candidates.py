@@ -69,7 +69,7 @@ def tile_descriptions(
     Without an instruction those of the best unit that takes the operands; without a problem those for a large one.
     Raises `UsageError` with the reason when there is no tile.
     """
-    operands = as_operand(a), as_operand(b), as_operand(d)
+    operands = as_operand(a, "a"), as_operand(b, "b"), as_operand(d, "d")
     sizes = LARGE if problem is None else of_kind(problem, Problem, "the problem")
     if instruction is None:
         given = fitting_instructions(*operands[:2], accumulator=accumulator, target=target)
@@ -119,7 +119,7 @@ def choose(
     `arithmetic="multiply_add_fast_f32"` for three such products. K is split only when a problem is given, and no mode.
     Raises `UsageError` with the reason and the nearest description when nothing fits.
     """
-    operands = as_operand(a), as_operand(b), as_operand(d)
+    operands = as_operand(a, "a"), as_operand(b, "b"), as_operand(d, "d")
     request = request_of(tile)
     given = (
         fitting_instructions(*operands[:2], accumulator=accumulator, arithmetic=arithmetic, unit=unit, target=target)
@@ -201,7 +201,7 @@ def described(
     epilogue = plain_epilogue(d, instruction.accumulator) if epilogue is None else epilogue
     of_kind(epilogue, Epilogue, "an epilogue")
     if c is not None:
-        c = as_operand(c)
+        c = as_operand(c, "c")
     elif (source := epilogue.source) is not None:
         c = source.operand
     epilogue = matched(epilogue, c, d, instruction.accumulator)
@@ -327,9 +327,10 @@ def usual_swizzle(description: GemmDescription, problem: Problem) -> Swizzle:
 
 
 def _layouts(dtype: str) -> list[tuple[Layout, Layout, Layout]]:
-    both: tuple[Layout, Layout] = ("row", "column")
-    found: list[tuple[Layout, Layout, Layout]] = list(product(both, both, both))
-    return [*found, ("interleaved32", "interleaved32", "interleaved32")] if dtype == "i8" else found
+    kinds: list[tuple[Layout, Layout]] = [("row", "column")]
+    if dtype == "i8":
+        kinds.append(("column_interleaved32", "row_interleaved32"))
+    return [layouts for both in kinds for layouts in product(both, both, both)]
 
 
 def _as_asked(described: Sequence[GemmDescription], request: TileRequest) -> GemmDescription:

@@ -33,7 +33,7 @@ BATCH_MODES: tuple[Mode, ...] = ("batched", "array")
 SPLIT_K_MODES: tuple[Mode, ...] = ("split_k_serial", "split_k_parallel")
 FAMILIES: dict[str, Family] = {"simt": "simt", "tensor_op": "sm80", "wgmma": "sm90"}
 
-_LETTERS = {"row": "t", "column": "n", "interleaved32": "i"}
+_LETTERS = {"row": "t", "column": "n", "row_interleaved32": "r", "column_interleaved32": "c"}
 """As BLAS has it: `n` is column-major, `t` its transposed."""
 _Operand = TypeVar("_Operand", Input, Output)
 
@@ -80,23 +80,18 @@ class GemmDescription:
 
     @property
     def is_compiled_transposed(self) -> bool:
-        """Whether kernels compute it as `transposed()`: they write rows of D, so a column-major D is such a Dᵀ.
+        """Whether kernels compute it as `transposed()`: they write along rows of D, so a column-major D is such a Dᵀ.
 
         Who launches then exchanges A with B, M with N, and both extents of every other matrix; vectors stay.
         """
-        return self.d.layout == "column"
+        return not self.d.is_along_rows
 
     def compiled(self) -> GemmDescription:
         """What a kernel is built from: this, or `transposed()` when `is_compiled_transposed`."""
         return self.transposed() if self.is_compiled_transposed else self
 
     def transposed(self) -> GemmDescription:
-        """The same product as Dᵀ = Bᵀ Aᵀ, of the same memory.
-
-        Raises `UsageError` when C or D is `interleaved32`, whose transposed has no name.
-        """
-        if "interleaved32" in (self.d.layout, self.c.layout if self.c else ""):
-            raise UsageError("an interleaved C or D has no transposed form")
+        """The same product as Dᵀ = Bᵀ Aᵀ, of the same memory."""
         return replace(
             self,
             instruction=self.instruction.transposed(),

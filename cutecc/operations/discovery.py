@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 from cutecc.errors import ArgumentError, Error, UsageError
 from cutecc.operations import candidates
@@ -25,7 +25,7 @@ from cutecc.operations.description import SPLIT_K_MODES, GemmDescription, Mode
 from cutecc.operations.epilogue.graph import Epilogue
 from cutecc.operations.fitting_instructions import fitting_instructions
 from cutecc.operations.metadata_filter import Fact, MetadataFilter
-from cutecc.operations.operand import Operand, as_operand
+from cutecc.operations.operand import Operand, Role, as_operand
 from cutecc.operations.status import YES, Status
 from cutecc.operations.tile_model import LARGE, Problem, cycles, slices
 from cutecc.operations.views import MatrixArray
@@ -185,14 +185,15 @@ def read_arguments(arguments: Arguments) -> Request:
             raise UsageError(
                 f"'{arguments}' names {len(words)} types", hints=["one is A's and B's; three are those of A, B and D"]
             )
-        a = as_operand(words[0])
-        b = as_operand(words[1] if len(words) == 3 else words[0])
-        return Request(a, b, as_operand(words[2]).stored if len(words) == 3 else usual_result(a))
+        a = as_operand(words[0], "a")
+        b = as_operand(words[1] if len(words) == 3 else words[0], "b")
+        return Request(a, b, as_operand(words[2], "d").stored if len(words) == 3 else usual_result(a))
     if isinstance(arguments, Mapping) and "a" in arguments:
-        given = {name: None if each is None else as_operand(each) for name, each in arguments.items()}
+        roles: tuple[Role, ...] = get_args(Role)
+        given = {role: as_operand(each, role) for role in roles if (each := arguments.get(role)) is not None}
         a, b = given.get("a"), given.get("b")
-        if a is None or b is None or set(given) - {"a", "b", "c", "d"}:
-            raise UsageError(f"a product is of a, b, d and maybe c, not of {', '.join(given)}")
+        if a is None or b is None or set(arguments) - {*roles}:
+            raise UsageError(f"a product is of a, b, d and maybe c, not of {', '.join(arguments)}")
         return Request(a, b, given.get("d") or usual_result(a), given.get("c"))
     return _of_arrays(arguments)
 

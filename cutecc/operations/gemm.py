@@ -79,9 +79,9 @@ class Gemm(Product):
         for a function that is no epilogue, `NoGpuError` where nothing names a target.
         """
         wanted = None if tile is None else checked_tile(tile)
-        first, second = as_operand(a), as_operand(b)
-        result = as_operand(d).stored if d is not None else usual_result(first)
-        source = as_operand(c) if c is not None else None
+        first, second = as_operand(a, "a"), as_operand(b, "b")
+        result = as_operand(d, "d").stored if d is not None else usual_result(first)
+        source = as_operand(c, "c") if c is not None else None
         if accumulator is not None:
             accumulator = instruction_type(type_name(accumulator))
         instruction = None if instruction is None else as_instruction(instruction)

@@ -141,7 +141,7 @@ class GemmVariant(Variant[GemmDescription]):
 
     def _matrices(self, arrays: Arrays) -> dict[str, Matrix]:
         return {
-            name: matrix(name, cast(Array | MatrixArray, arrays[name]), operand, grouped_rows=name == "B")
+            name: matrix(name, cast(Array | MatrixArray, arrays[name]), operand)
             for name, operand in self.operands.items()
             if name in arrays
         }

@@ -11,12 +11,14 @@ from cutecc.arguments.dtypes import close_type_names, find_numeric_type
 from cutecc.errors import UsageError
 from cutecc.operations.words import known_word, positive_integer, shown, text_of, unknown_word, whole_number
 
-Layout = Literal["row", "column", "interleaved32"]
+Layout = Literal["row", "column", "row_interleaved32", "column_interleaved32"]
 """How a matrix lies in memory, as the user sees it: `row` has contiguous rows, `column` contiguous columns.
 
-`interleaved32` keeps 32 elements together, of K in A and B and of N in C and D: element (m, k) of A is at
-`(k // 32) * 32 * M + m * 32 + k % 32`.
+`column_interleaved32` keeps 32 columns together: element (r, c) of R rows is at `(c // 32) * 32 * R + r * 32 + c % 32`.
+`row_interleaved32` keeps 32 rows together: of C columns at `(r // 32) * 32 * C + c * 32 + r % 32`.
 """
+Role = Literal["a", "b", "c", "d"]
+"""Which matrix of a product an operand is."""
 
 LAYOUTS: tuple[Layout, ...] = get_args(Layout)
 OPERAND_TYPES = ("f64", "f32", "f16", "bf16", "f8E4M3FN", "f8E5M2", "i8", "u8", "i32")
@@ -26,10 +28,15 @@ ROUNDED_TYPES = {"tf32": "f32"}
 WIDEST_ALIGNMENT = 16
 """Bytes: no access is wider."""
 
+_USUAL_INTERLEAVED = "interleaved32"
+"""The layout with 32 elements of K (A, B) or N (C, D) together: the same words mean other memory by the role."""
 _LAYOUT_WORDS: dict[str, Layout] = {
     "row": "row",
     "column": "column",
-    "interleaved32": "interleaved32",
+    "row_interleaved32": "row_interleaved32",
+    "column_interleaved32": "column_interleaved32",
+    "row_major_interleaved32": "row_interleaved32",
+    "column_major_interleaved32": "column_interleaved32",
     "row_major": "row",
     "column_major": "column",
     "col": "column",
@@ -38,7 +45,13 @@ _LAYOUT_WORDS: dict[str, Layout] = {
     "t": "row",
     "n": "column",
 }
-_TRANSPOSED: dict[Layout, Layout] = {"row": "column", "column": "row", "interleaved32": "interleaved32"}
+TRANSPOSED: dict[Layout, Layout] = {
+    "row": "column",
+    "column": "row",
+    "row_interleaved32": "column_interleaved32",
+    "column_interleaved32": "row_interleaved32",
+}
+"""By the layout of a matrix: that of the transposed one in the same memory."""
 
 
 @dataclass(frozen=True)
@@ -61,17 +74,18 @@ class Operand:
         object.__setattr__(self, "alignment", alignment or most_aligned(self.dtype))
 
     @classmethod
-    def parse(cls, text: str) -> Operand:
+    def parse(cls, text: str, role: Role | None = None) -> Operand:
         """The operand that `type:layout:alignment` spells; `row` and 16 bytes where the last two are left out.
 
-        Raises `UsageError` for an unknown type or layout, and for an alignment that is no whole number from 1.
+        With a `role`, the layout may be `interleaved32`. Raises `UsageError` for an unknown type or layout, and for an
+        alignment that is no whole number from 1.
         """
         words = text_of(text, "an operand").split(":")
         if len(words) > 3 or not all(word.strip() for word in words):
             raise UsageError(f"operand '{text}' is not type:layout:alignment, such as f16:row:8")
-        layout = words[1] if len(words) > 1 else "row"
+        layout = known_layout(words[1], role) if len(words) > 1 else "row"
         alignment = positive_integer(words[2], "an alignment in elements") if len(words) > 2 else 0
-        return cls(words[0], layout, alignment)  # type: ignore[arg-type]  # checked as it is made
+        return cls(words[0], layout, alignment)
 
     def __str__(self) -> str:
         return f"{self.dtype}:{self.layout}:{self.alignment}"
@@ -86,23 +100,33 @@ class Operand:
         return self.alignment * self.bits // 8
 
     @property
+    def is_interleaved(self) -> bool:
+        """Whether 32 rows or columns are kept together."""
+        return self.layout.endswith("interleaved32")
+
+    @property
+    def is_along_rows(self) -> bool:
+        """Whether neighbours in a row are neighbours in memory; of an interleaved matrix, 32 at a time."""
+        return self.layout in ("row", "column_interleaved32")
+
+    @property
     def stored(self) -> Operand:
         """The operand as it is in memory: f32 for `tf32`."""
         return Operand(ROUNDED_TYPES.get(self.dtype, self.dtype), self.layout, self.alignment)
 
     def transposed(self) -> Operand:
         """The same memory read as the transposed matrix."""
-        return Operand(self.dtype, _TRANSPOSED[self.layout], self.alignment)
+        return Operand(self.dtype, TRANSPOSED[self.layout], self.alignment)
 
 
-def as_operand(operand: Operand | str) -> Operand:
-    """`operand` itself, or the one that the text spells."""
+def as_operand(operand: Operand | str, role: Role | None = None) -> Operand:
+    """`operand` itself, or the one that the text spells of the matrix `role`."""
     if not isinstance(operand, Operand | str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise UsageError(
             f"an operand is text such as f16:row:8, or an Operand, not {shown(operand)}",
             hints=["of arrays: Gemm.for_arguments(A, B, C, D)"],
         )
-    return operand if isinstance(operand, Operand) else Operand.parse(operand)
+    return operand if isinstance(operand, Operand) else Operand.parse(operand, role)
 
 
 @cache
@@ -144,7 +168,17 @@ def _known_type(name: str) -> str:
     raise unknown_word(name, OPERAND_TYPES, "operand type", close=close)
 
 
-def known_layout(name: str) -> Layout:
-    """The layout called `name`, by the words that BLAS has for it too; `UsageError` for others."""
-    found = _LAYOUT_WORDS.get(text_of(name, "a layout").strip().lower())
-    return found or known_word(name, LAYOUTS, "layout")  # type: ignore[return-value]
+def known_layout(name: str, role: Role | None = None) -> Layout:
+    """The layout called `name`, by the words that BLAS has for it too; `UsageError` for others.
+
+    `interleaved32` is the usual one of a `role`, with 32 elements of K together in A and B, of N in C and D.
+    """
+    word = text_of(name, "a layout").strip().lower()
+    if word == _USUAL_INTERLEAVED:
+        if role is None:
+            raise UsageError(
+                f"{word} does not say of what 32 are kept together, unless it is of A, B, C or D",
+                hints=["row_interleaved32: rows, as B usually has it; column_interleaved32: columns, as A, C and D"],
+            )
+        return "row_interleaved32" if role == "b" else "column_interleaved32"
+    return _LAYOUT_WORDS.get(word) or known_word(name, LAYOUTS, "layout")  # type: ignore[return-value]

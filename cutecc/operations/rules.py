@@ -20,7 +20,7 @@ from cutecc.operations.instruction_set import (
     why_not,
 )
 from cutecc.operations.kernels.family import Part, Refusal
-from cutecc.operations.operand import WIDEST_ALIGNMENT, Operand
+from cutecc.operations.operand import WIDEST_ALIGNMENT, Layout, Operand
 from cutecc.target import Target
 
 RESULTS: dict[str, tuple[str, ...]] = {
@@ -32,7 +32,13 @@ RESULTS: dict[str, tuple[str, ...]] = {
 """By the accumulator: the types that C and D can have."""
 FP8_CONVERSION_TARGET = "sm_89"
 
-_MN_WORDS = {"row": "row-major", "column": "column-major", "interleaved32": "interleaved"}
+LAYOUT_WORDS: dict[Layout, str] = {
+    "row": "row-major",
+    "column": "column-major",
+    "row_interleaved32": "row-interleaved",
+    "column_interleaved32": "column-interleaved",
+}
+"""As sentences have them."""
 
 
 def multiplied_types(description: GemmDescription) -> Refusal | None:
@@ -108,18 +114,20 @@ def shape_exists(description: GemmDescription) -> Refusal | None:
 
 
 def layouts(description: GemmDescription) -> Refusal | None:
-    """Interleaved matrices are of i8 for tensor_op, C and D together."""
+    """Interleaved matrices are of i8 for tensor_op, C and D alike."""
     unit = description.instruction.unit
     for name, operand in _matrices(description):
-        if operand.layout == "interleaved32":
+        if operand.is_interleaved:
             dtype, layout = _parts(name, "dtype", "layout")
             if operand.dtype != "i8":
-                return Refusal(f"interleaved32 is a layout of i8, and {name} is {operand.dtype}", (layout, dtype))
+                return Refusal(f"{operand.layout} is a layout of i8, and {name} is {operand.dtype}", (layout, dtype))
             if unit != "tensor_op":
-                return Refusal(f"{unit} does not read or write interleaved32, which {name} is", (layout, "instruction"))
-    if description.c and (description.c.layout == "interleaved32") != (description.d.layout == "interleaved32"):
-        words = _MN_WORDS[description.c.layout], _MN_WORDS[description.d.layout]
-        reason = f"C and D are interleaved together or not at all, and C is {words[0]}, D {words[1]}"
+                reason = f"{unit} does not read or write {operand.layout}, which {name} is"
+                return Refusal(reason, (layout, "instruction"))
+    c, d = description.c, description.d
+    if c and c.layout != d.layout and (c.is_interleaved or d.is_interleaved):
+        words = LAYOUT_WORDS[c.layout], LAYOUT_WORDS[d.layout]
+        reason = f"C and D are interleaved alike or not at all, and C is {words[0]}, D {words[1]}"
         return Refusal(reason, ("c.layout", "d.layout", "c"))
     return None
 
@@ -134,7 +142,7 @@ def alignment(description: GemmDescription, name: str) -> Refusal | None:
     if given < 1 or given & (given - 1) or given > most:
         known = f"a power of two from 1 to {most} elements of {operand.dtype}"
         return Refusal(f"an alignment is {known}, and that of {name} is {given}", (part, dtype))
-    if operand.layout == "interleaved32" and given != most:
+    if operand.is_interleaved and given != most:
         return Refusal(f"an interleaved {name} is aligned to {most} elements, not to {given}", (part, layout))
     return None
 

@@ -115,14 +115,15 @@ def _wgmma_depth(description: GemmDescription) -> Refusal | None:
 def contiguous_run(description: GemmDescription, name: str) -> Refusal | None:
     """What is contiguous of a tile of A or B, where the kernel reads it, is a multiple of 16 bytes."""
     m, n, k = description.tile.threadblock
-    operand, along_k = (description.a, "row") if name == "A" else (description.b, "column")
+    operand = description.a if name == "A" else description.b
+    is_along_k = operand.is_along_rows == (name == "A")
     if description.instruction.unit == "wgmma" and is_read_along_k(description, name.lower()):
         return None  # its K is 128 bytes
-    if operand.layout == "interleaved32":
-        reason = f"a threadblock's K of {k} is no multiple of the 32 that {name} interleaves"
-        return Refusal(reason, ("tile.k",)) if k % 32 else None
     along_rows: tuple[int, str, Part] = (m, "M", "tile.m") if name == "A" else (n, "N", "tile.n")
-    size, letter, part = (k, "K", "tile.k") if operand.layout == along_k else along_rows
+    size, letter, part = (k, "K", "tile.k") if is_along_k else along_rows
+    if operand.is_interleaved:
+        reason = f"a threadblock's {letter} of {size} is no multiple of the 32 that {name} interleaves"
+        return Refusal(reason, (part,)) if size % 32 else None
     length = size * operand.bits // 8
     if size * operand.bits % (WIDEST_ALIGNMENT * 8) == 0:
         return None

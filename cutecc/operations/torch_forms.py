@@ -51,7 +51,7 @@ class GemmForm:
         if description.mode == "array":
             raise UsageError("an operator of torch takes tensors, and this operation arrays of matrices")
         operands = (description.a, description.b, description.d)
-        if any(each.layout == "interleaved32" for each in operands):
+        if any(each.is_interleaved for each in operands):
             raise UsageError("an operator of torch takes matrices, and this operation interleaved ones")
         self.settings: list[str] = []
         self.tensors: list[str] = []

@@ -85,7 +85,7 @@ def _arguments(
     found: dict[str, tuple[DeviceMatrix | MatrixArray, int]] = {}
     for name, operand in variant.operands.items():
         rows, columns = {"A": (m, k), "B": (k, n)}.get(name, (m, n))
-        make = partial(_matrix, operand, rows, columns, gpu=gpu, generator=generator, grouped_rows=name == "B")
+        make = partial(_matrix, operand, rows, columns, gpu=gpu, generator=generator)
         if variant.description.mode == "array":
             matrices = [make(1) for _ in range(batches)]
             found[name] = _table([each for each, _ in matrices], gpu), sum(size for _, size in matrices)
@@ -107,12 +107,10 @@ def _matrix(
     batches: int,
     gpu: Workspace,
     generator: np.random.Generator,
-    *,
-    grouped_rows: bool,
 ) -> tuple[DeviceMatrix, int]:
     dtype, align = operand.dtype, operand.alignment
-    if operand.layout == "interleaved32":
-        groups, lines = (rows // 32, columns) if grouped_rows else (columns // 32, rows)
+    if operand.is_interleaved:
+        groups, lines = (columns // 32, rows) if operand.is_along_rows else (rows // 32, columns)
         address, size = _filled(dtype, groups * lines * 32 * batches, gpu, generator)
         shape = (batches, groups, lines, 32) if batches > 1 else (groups, lines, 32)
         return DeviceMatrix(address, shape, 32, dtype, ordinal=gpu.ordinal), size

@@ -11,7 +11,7 @@ from cutecc.errors import UsageError
 from cutecc.operations import rules, tile_rules
 from cutecc.operations.alternatives import with_tile
 from cutecc.operations.any_description import AnyDescription
-from cutecc.operations.description import GemmDescription, matched
+from cutecc.operations.description import GemmDescription
 from cutecc.operations.kernels.family import Refusal, TilePart
 from cutecc.operations.nearest import Distance, Rule, nearest
 
@@ -73,9 +73,6 @@ class Verdict(Generic[AnyDescription]):
 
 def refusal(description: GemmDescription) -> Refusal | None:
     """Why there is no kernel for a description, `None` if there is one. Looks for no other description."""
-    if _has_no_transposed(description):
-        reason = "C and D are interleaved together or not at all, and C is interleaved, D column-major"
-        return Refusal(reason, ("c.layout", "d.layout", "c"))
     compiled = description.compiled()
     return next((found for rule in (*RULES, *FAMILY_RULES) if (found := rule(compiled)) is not None), None)
 
@@ -91,21 +88,26 @@ def check(description: GemmDescription, free: frozenset[TilePart] = frozenset())
     refused = refusal(description)
     if refused is None:
         return Verdict(True, nearest=description)
-    start = _with_plain_source(description) if _has_no_transposed(description) else description
-    compiled = start.compiled()
+    is_transposed = description.is_compiled_transposed
+    compiled = description.compiled()
     answer = nearest(compiled, RULES, FAMILY_RULES, frozenset(free))
     if answer is not None and free:
         compiled = with_free(compiled, answer[0], free)
         refused = refusal(compiled) or refused
-        description = compiled.transposed() if start.is_compiled_transposed else compiled
-    reason = refused.reason
-    if start.is_compiled_transposed and not _has_no_transposed(description):
-        reason = f"a column-major D is computed as Dᵀ = Bᵀ Aᵀ, and of that, {reason}"
+        description = compiled.transposed() if is_transposed else compiled
+    reason = as_asked(refused.reason, description)
     if answer is None:
         return Verdict(False, reason)
     found, distance = answer
-    found = found.transposed() if start.is_compiled_transposed else found
+    found = found.transposed() if is_transposed else found
     return Verdict(False, reason, found, tuple(differences(description, found)), distance)
+
+
+def as_asked(reason: str, description: GemmDescription) -> str:
+    """The reason why what is compiled of a description is refused, in terms of the description."""
+    if not description.is_compiled_transposed:
+        return reason
+    return f"a {rules.LAYOUT_WORDS[description.d.layout]} D is computed as Dᵀ = Bᵀ Aᵀ, and of that, {reason}"
 
 
 def with_free(description: GemmDescription, found: GemmDescription, free: frozenset[TilePart]) -> GemmDescription:
@@ -164,16 +166,3 @@ def _parts(description: GemmDescription) -> dict[str, str]:
         if (operand := getattr(description, name)) is not None:
             found |= {f"{name}.{part}": str(getattr(operand, part)) for part in ("dtype", "layout", "alignment")}
     return found
-
-
-def _has_no_transposed(description: GemmDescription) -> bool:
-    """Whether D asks for the transposed product, and C has no name in it."""
-    c = description.c
-    return description.is_compiled_transposed and c is not None and c.layout == "interleaved32"
-
-
-def _with_plain_source(description: GemmDescription) -> GemmDescription:
-    assert description.c is not None
-    c = replace(description.c, layout=description.d.layout)
-    epilogue = matched(description.epilogue, c, description.d, description.instruction.accumulator)
-    return replace(description, c=c, epilogue=epilogue)

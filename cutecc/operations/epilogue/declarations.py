@@ -166,7 +166,7 @@ def _of_text(name: str, text: str, kind: Kind) -> Declaration:
     """The operand of a type, and of a full one its layout and alignment: `f16`, `f16:column:4`."""
     if kind == "full":
         try:
-            operand = Operand.parse(text)
+            operand = Operand.parse(text, "d")
         except UsageError as error:
             raise EpilogueError(
                 f"the operand {name}: {error.message}", calling_location(_PACKAGE), hints=error.hints
@@ -293,7 +293,7 @@ def _set_type(declaration: Declaration) -> None:
             number = whole_number(declaration.alignment, "an alignment in elements")
             object.__setattr__(declaration, "alignment", number)
         if isinstance(declaration, Full):
-            object.__setattr__(declaration, "layout", known_layout(declaration.layout))
+            object.__setattr__(declaration, "layout", known_layout(declaration.layout, "d"))
             if declaration.conversion is not None:
                 text_of(declaration.conversion, "a conversion")
     if isinstance(declaration, Full):

@@ -14,7 +14,7 @@ from cutecc.operations.epilogue.binding import bind, drop_source
 from cutecc.operations.epilogue.trace import trace
 from cutecc.operations.epilogue.values import ACCUM, Input, Kind, Output, Step, default_conversion, is_float
 from cutecc.operations.epilogue.verification import verify
-from cutecc.operations.operand import Layout, type_bits
+from cutecc.operations.operand import TRANSPOSED, Layout, type_bits
 from cutecc.support.locations import Frame
 from cutecc.support.malformed import MALFORMED
 
@@ -160,9 +160,7 @@ class Epilogue:
 
 
 def _transposed(operand: _Operand) -> _Operand:
-    layout = operand.layout
-    if layout != "interleaved32":
-        layout = "column" if operand.kind == "full" and layout == "row" else "row"
+    layout = TRANSPOSED[operand.layout] if operand.kind == "full" else "row"
     return replace(operand, kind=_TRANSPOSED[operand.kind], layout=layout)
 
 

@@ -93,9 +93,9 @@ class GroupedGemm(Operation[GroupedDescription]):
         Raises `UsageError` with the reason and the nearest that there is for what no kernel computes, `EpilogueError`
         for a function that is no epilogue, `NoGpuError` where nothing names a target.
         """
-        first, second = as_operand(a), as_operand(b)
-        result = as_operand(d).stored if d is not None else usual_result(first)
-        source = as_operand(c) if c is not None else None
+        first, second = as_operand(a, "a"), as_operand(b, "b")
+        result = as_operand(d, "d").stored if d is not None else usual_result(first)
+        source = as_operand(c, "c") if c is not None else None
         if accumulator is not None:
             accumulator = instruction_type(type_name(accumulator))
         instruction = None if instruction is None else as_instruction(instruction)

@@ -31,7 +31,7 @@ def layouts(description: GroupedDescription) -> Refusal | None:
     """Nothing is interleaved."""
     gemm = description.gemm
     for name, operand in (("A", gemm.a), ("B", gemm.b), ("C", gemm.c), ("D", gemm.d)):
-        if operand is not None and operand.layout == "interleaved32":
+        if operand is not None and operand.is_interleaved:
             part: Part = f"{name.lower()}.layout"  # type: ignore[assignment]  # one of its names
             return Refusal(f"matrices of groups are not interleaved, and {name} is", (part,))
     return None

@@ -17,8 +17,6 @@ from cutecc.operations.validity import Verdict
 
 def refusal(description: GroupedDescription) -> Refusal | None:
     """Why there is no kernel for grouped products, `None` if there is one. Looks for no others."""
-    if _has_no_transposed(description):
-        return Refusal("matrices of groups are not interleaved, and C is", ("c.layout",))
     compiled = description.compiled()
     if compiled.scales == "blocks" and compiled.packing != "rows":
         return Refusal(f"scales are of groups packed as rows with rows of D contiguous, not as {compiled.packing}", ())
@@ -40,7 +38,7 @@ def check(description: GroupedDescription, free: frozenset[TilePart] = frozenset
     refused = refusal(description)
     if refused is None:
         return Verdict(True, nearest=description)
-    if _has_no_transposed(description) or (description.scales == "blocks" and not refused.parts):
+    if description.scales == "blocks" and not refused.parts:
         return Verdict(False, refused.reason)
     turned = description.gemm.is_compiled_transposed
     compiled = description.compiled()
@@ -55,7 +53,7 @@ def check(description: GroupedDescription, free: frozenset[TilePart] = frozenset
     found = replace(compiled, gemm=gemm)
     asked = compiled.transposed() if turned else compiled
     found = found.transposed() if turned else found
-    reason = f"a column-major D is computed as Dᵀ = Bᵀ Aᵀ, and of that, {refused.reason}" if turned else refused.reason
+    reason = validity.as_asked(refused.reason, description.gemm)
     return Verdict(False, reason, found, tuple(_differences(asked, found)), distance)
 
 
@@ -66,9 +64,3 @@ def _of_product(rule: Rule, description: GroupedDescription, gemm: GemmDescripti
 
 def _differences(before: GroupedDescription, after: GroupedDescription) -> Iterator[str]:
     yield from validity.differences(before.gemm, after.gemm)
-
-
-def _has_no_transposed(description: GroupedDescription) -> bool:
-    """Whether D asks for the transposed product, and C has no name in it."""
-    c = description.gemm.c
-    return description.gemm.is_compiled_transposed and c is not None and c.layout == "interleaved32"

@@ -15,8 +15,8 @@ class Access:
     """What a thread reads and writes of M×N matrices that are all partitioned like its elements of D.
 
     Pieces are named by their columns and row in the thread's patch. A matrix is a tensor (M, N), of which a mode with
-    stride 0 is a broadcast, or (M, (32, N / 32)). `alignment` counts elements that addresses along a row are multiples
-    of; N is such a multiple too, or a row has room up to the next one.
+    stride 0 is a broadcast, or (M, (32, N / 32)), or ((32, M / 32), N). `alignment` counts elements that addresses
+    along a row are multiples of; N is such a multiple too, or a row has room up to the next one.
     """
 
     def __init__(self, coordinates: cute.Tensor, m, n, rows=None):

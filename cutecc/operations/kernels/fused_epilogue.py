@@ -110,7 +110,7 @@ class FusedEpilogue:
         """A full operand, or a vector as the broadcast that it is, as a matrix (M, N); a scalar as a number."""
         m, n = problem[0], problem[1]
         if full := full_operand(self.description, operand):
-            return matrix(argument, full, m, n, batch, rows_contiguous=full.layout == "row")
+            return matrix(argument, full, m, n, batch, rows_contiguous=full.is_along_rows)
         if isinstance(operand, Output):
             return None  # a reduction, of which the workspace gets a part
         if operand.kind == "scalar":
@@ -126,7 +126,7 @@ class FusedEpilogue:
         full = full_operand(self.description, operand)
         if full is None:
             return min(operand.alignment, self.n_divisor)
-        return 1 if full.layout == "column" else full.alignment
+        return full.alignment if full.is_along_rows else 1
 
     def _part(self, output: Output, problem, batch, workspace, slices, tile, warp) -> cute.Tensor:
         """Where the warp leaves its part of a reduction: a vector in global memory."""

@@ -12,24 +12,32 @@ from cutecc.operations.operand import WIDEST_ALIGNMENT, Operand
 
 
 def matrix(argument, operand: Operand, rows, columns, batch, *, rows_contiguous: bool) -> cute.Tensor:
-    """The matrix of `batch` in global memory: (rows, columns), of an interleaved one (rows, (32, columns / 32)).
+    """The matrix of `batch` in global memory: (rows, columns).
+
+    Of an interleaved one (rows, (32, columns / 32)) where elements are contiguous along rows, else ((32, rows / 32),
+    columns).
 
     `argument` is what `signature.specs` says of `operand`: a tensor, or the addresses and the leading dimension.
     """
     if isinstance(argument, tuple):
         return _of_address(*argument, operand, rows, columns, batch, rows_contiguous)
-    if operand.layout == "interleaved32":
-        return cute.group_modes(argument[None, None, None, batch], 1, 3)
+    if operand.is_interleaved:
+        first = 1 if rows_contiguous else 0
+        return cute.group_modes(argument[None, None, None, batch], first, first + 2)
     return argument[None, None, batch]
 
 
 def _of_address(addresses, leading, operand: Operand, rows, columns, batch, rows_contiguous: bool) -> cute.Tensor:
     aligned = min(operand.alignment_bytes, WIDEST_ALIGNMENT)
     pointer = cute.make_ptr(numeric(operand.dtype), addresses[batch], cute.AddressSpace.gmem, assumed_align=aligned)
-    if operand.layout == "interleaved32":
-        shape = (rows, (INTERLEAVED, columns // INTERLEAVED))
-        group = cute.assume(cutlass.Int64(rows) * INTERLEAVED, divby=INTERLEAVED)
-        return cute.make_tensor(pointer, cute.make_layout(shape, stride=(INTERLEAVED, (1, group))))
+    if operand.is_interleaved:
+        others, grouped = (rows, columns) if rows_contiguous else (columns, rows)
+        together = (INTERLEAVED, grouped // INTERLEAVED)
+        steps = (1, cute.assume(cutlass.Int64(others) * INTERLEAVED, divby=INTERLEAVED))
+        shape, stride = (others, together), (INTERLEAVED, steps)
+        if not rows_contiguous:
+            shape, stride = shape[::-1], stride[::-1]
+        return cute.make_tensor(pointer, cute.make_layout(shape, stride=stride))
     leading = cute.assume(leading, divby=operand.alignment)
     stride = (leading, 1) if rows_contiguous else (1, leading)
     return cute.make_tensor(pointer, cute.make_layout((rows, columns), stride=stride))

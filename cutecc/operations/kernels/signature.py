@@ -5,15 +5,15 @@ Every kernel has the same parameters:
 | parameter | argument |
 |---|---|
 | `problem` | M, N, K and the number of matrices L, each `i32` |
-| `a` | (M, K, L); interleaved (M, 32, K / 32, L) |
-| `b` | (N, K, L), the transpose of B as the user sees it; interleaved (N, 32, K / 32, L) |
+| `a` | (M, K, L); interleaved (M, 32, K / 32, L) along K, (32, M / 32, K, L) along M |
+| `b` | (N, K, L), the transpose of B as the user sees it; interleaved (N, 32, K / 32, L) or (32, N / 32, K, L) |
 | `operands` | those of the epilogue in its order, see below |
 | `workspace` | bytes as `workspace.py` divides them, or `none` |
 | `slices` | into how many parts K is split, or `none` |
 | `multiprocessors` | how many the GPU has, of kernels that launch as many blocks; else `none` |
 | `stream` | a CUDA stream |
 
-Of the epilogue's operands, a full one is (M, N, L), interleaved (M, 32, N / 32, L); a `row` one is (N, L), one value a
+Of the epilogue's operands, a full one is (M, N, L), interleaved as A with N for K; a `row` one is (N, L), one value a
 column of D; a `column` one is (M, L); a scalar is (L), or a number. The contiguous mode of a tensor has the static
 stride 1. Of mode `array`, `a`, `b` and full operands are pairs: the addresses of L matrices, and their common leading
 dimension in elements.
@@ -43,8 +43,8 @@ def specs(description: GemmDescription) -> dict[str, str]:
     is_split = description.mode in ("split_k_serial", "split_k_parallel")
     return {
         "problem": "(i32, i32, i32, i32)",
-        "a": _matrix(description.a, sizes["M"], sizes["K"], description.a.layout == "row", as_array),
-        "b": _matrix(description.b, sizes["N"], sizes["K"], description.b.layout == "column", as_array),
+        "a": _matrix(description.a, sizes["M"], sizes["K"], description.a.is_along_rows, as_array),
+        "b": _matrix(description.b, sizes["N"], sizes["K"], not description.b.is_along_rows, as_array),
         "operands": f"({', '.join(operands)},)",
         "workspace": f"u8[?] align={WIDEST_ALIGNMENT}" if needs_workspace(description) else "none",
         "slices": "i32" if is_split else "none",
@@ -76,7 +76,7 @@ def divisors(description: GemmDescription) -> dict[str, int]:
     found = {"M": 1, "N": 1, "K": 1}
 
     def promise(size: str, operand: Operand) -> None:
-        if operand.layout != "interleaved32":
+        if not operand.is_interleaved:
             found[size] = max(found[size], operand.alignment)
 
     if description.family != "sm90":
@@ -99,16 +99,21 @@ def _matrix(operand: Operand, rows: str, columns: str, rows_contiguous: bool, as
         return "(i64[?L], i64)"
     align = min(operand.alignment_bytes, WIDEST_ALIGNMENT)
     stride = mode_spec("", operand.alignment, bits=64)
-    if operand.layout == "interleaved32":
+    if operand.is_interleaved:
         groups = mode_spec("", INTERLEAVED, bits=64)
-        return f"{operand.dtype}[{rows}, {INTERLEAVED}, ?, ?L]:({INTERLEAVED}, 1, {groups}, {groups}) align={align}"
+        shape, steps = f"{INTERLEAVED}, ?", f"1, {groups}"
+        if rows_contiguous:
+            shape, steps = f"{rows}, {shape}", f"{INTERLEAVED}, {steps}"
+        else:
+            shape, steps = f"{shape}, {columns}", f"{steps}, {INTERLEAVED}"
+        return f"{operand.dtype}[{shape}, ?L]:({steps}, {groups}) align={align}"
     strides = f"{stride}, 1" if rows_contiguous else f"1, {stride}"
     return f"{operand.dtype}[{rows}, {columns}, ?L]:({strides}, {stride}) align={align}"
 
 
 def operand_spec(description: GemmDescription, operand: Input | Output, sizes: dict[str, str]) -> str:
     if full := full_operand(description, operand):
-        return _matrix(full, sizes["M"], sizes["N"], full.layout == "row", description.mode == "array")
+        return _matrix(full, sizes["M"], sizes["N"], full.is_along_rows, description.mode == "array")
     if operand.kind == "scalar":
         in_memory = isinstance(operand, Output) or operand.in_memory
         return f"{operand.dtype}[?L]:(?{{i64}})" if in_memory else operand.dtype

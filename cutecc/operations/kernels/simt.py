@@ -131,7 +131,7 @@ def accepts(description: GemmDescription) -> Refusal | None:
         return Refusal(reason, ("tile.m", "tile.n", "tile.warps"))
     layouts: tuple[Part, Part] = ("a.layout", "b.layout")
     for name, layout, plan in zip("AB", layouts, plans(description), strict=True):
-        if plan.operand.layout == "interleaved32":
+        if plan.operand.is_interleaved:
             return Refusal(f"{name} is interleaved, which f32 and f64 never are", (layout,))
         rows, depth = plan.copying
         covered = rows * (1 if plan.is_k_major else plan.vector)

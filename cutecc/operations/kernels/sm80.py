@@ -103,15 +103,13 @@ class OperandPlan:
     def copying(self) -> tuple[int, int]:
         """Threads that copy, along the contiguous mode and along the other: as many as the tile gives work to."""
         contiguous, other = self._run // self.vector, self.extents[1]
-        if self.operand.layout == "interleaved32":
-            other = self.tile[0]
         along = gcd(contiguous, self.threads)
         return along, gcd(other, self.threads // along)
 
     @property
     def _run(self) -> int:
         """Contiguous elements of a tile in global memory."""
-        return INTERLEAVED if self.operand.layout == "interleaved32" else self.extents[0]
+        return INTERLEAVED if self.operand.is_interleaved else self.extents[0]
 
     @property
     def fragments(self) -> Fragments:
@@ -169,10 +167,10 @@ def plans(description: GemmDescription) -> tuple[OperandPlan, OperandPlan]:
     threads = block_threads(description)
     a, b = description.a, description.b
     # Of 8 and 16 bits, two neighbours are too few for a wide store. Rows of B that K follows can be put in any order.
-    has_runs = description.d.bits <= 16 and b.layout != "row" and b.bits <= 32 and n // along_n % RUN_ROWS == 0
+    has_runs = description.d.bits <= 16 and not b.is_along_rows and b.bits <= 32 and n // along_n % RUN_ROWS == 0
     return (
-        OperandPlan(a, a.layout != "column", (m, k), threads, along_m),
-        OperandPlan(b, b.layout != "row", (n, k), threads, along_n, has_runs),
+        OperandPlan(a, a.is_along_rows, (m, k), threads, along_m),
+        OperandPlan(b, not b.is_along_rows, (n, k), threads, along_n, has_runs),
     )
 
 

@@ -178,7 +178,7 @@ def operator(description: GemmDescription) -> CuteccGemmOperator:
 def offered(target: str, dtype: str | None) -> Iterator[CuteccGemmOperator]:
     """What is on offer on a target for an A of this type, for operands that are aligned to 16 bytes."""
     for each in _on_offer(target) if dtype is None else candidates.gemm_descriptions(target, dtype=dtype):
-        if each.a.layout != "interleaved32":
+        if not each.a.is_interleaved:
             yield operator(each)
 
 
@@ -216,7 +216,7 @@ def _on_offer(target: str) -> tuple[GemmDescription, ...]:
     if Target.parse(target) < Target(8, 0):
         return ()
     offered = candidates.gemm_descriptions(target, tiles=MOST_TILES)
-    return tuple(each for each in offered if each.a.layout != "interleaved32")
+    return tuple(each for each in offered if not each.a.is_interleaved)
 
 
 def _fitting(args: Any, target: str) -> Iterator[GemmDescription]:

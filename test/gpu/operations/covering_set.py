@@ -196,10 +196,11 @@ def _types_and_layouts() -> Iterator[Case]:
 def _interleaved() -> Iterator[Case]:
     each = MULTIPLIERS["mma_i8"]
     yield Case("mma_i8_interleaved", each.parts(("interleaved32", "interleaved32", "row")))
-    parts = each.parts(
-        ("interleaved32", "interleaved32", "interleaved32"), d="i8:interleaved32", epilogue="linear_combination_clamp"
-    )
-    yield Case("mma_i8_interleaved_all", parts, small=True)
+    words = ("row_interleaved32", "column_interleaved32")
+    for layouts in product(words, repeat=3):
+        letters = "".join(layout[0] for layout in layouts)
+        parts = each.parts(layouts, d=f"i8:{layouts[2]}", epilogue="linear_combination_clamp")
+        yield Case(f"mma_i8_interleaved_{letters}", parts, small=True)
 
 
 def _old_targets() -> Iterator[Case]:

@@ -55,8 +55,8 @@ class Stored:
     """The bytes on the device."""
     offset: int
     """Where `image` begins in `memory`."""
-    columns: int = 0
-    """Of an interleaved matrix: elements of a row."""
+    keeps_rows: bool = False
+    """Of an interleaved matrix: whether 32 rows are together, not 32 columns."""
 
     def put(self) -> None:
         """Copy `image` to the device."""
@@ -77,8 +77,9 @@ class Stored:
         codes = self.codes if image is None else self.codes_in(image)
         values = elements(self.dtype).decode(np.ascontiguousarray(codes)).astype(np.float64)
         if values.ndim == 4:
-            batches, groups, rows, _ = values.shape
-            return values.transpose(0, 2, 1, 3).reshape(batches, rows, groups * INTERLEAVED)
+            batches, groups, lines, _ = values.shape
+            found = values.transpose(0, 2, 1, 3).reshape(batches, lines, groups * INTERLEAVED)
+            return found.transpose(0, 2, 1) if self.keeps_rows else found
         return values
 
 
@@ -86,10 +87,11 @@ def matrix(operand: Operand, rows: int, columns: int, batches: int, device: str,
     """A matrix of poison, or a batch of them: aligned to what the operand promises and to no more."""
     kind = elements(operand.dtype)
     width = kind.code.itemsize
-    if operand.layout == "interleaved32":
-        shape = (batches, columns // INTERLEAVED, rows, INTERLEAVED)
+    if operand.is_interleaved:
+        grouped, lines = (columns, rows) if operand.is_along_rows else (rows, columns)
+        shape = (batches, grouped // INTERLEAVED, lines, INTERLEAVED)
         count = int(np.prod(shape))
-        strides = (count // batches, rows * INTERLEAVED, INTERLEAVED, 1)
+        strides = (count // batches, lines * INTERLEAVED, INTERLEAVED, 1)
     else:
         lines, length = (rows, columns) if operand.layout == "row" else (columns, rows)
         align = operand.alignment
@@ -100,10 +102,8 @@ def matrix(operand: Operand, rows: int, columns: int, batches: int, device: str,
         strides = (step, leading, 1) if operand.layout == "row" else (step, 1, leading)
     start = _PAGE + (operand.alignment_bytes if operand.alignment_bytes < 16 else 0)
     stored = _stored(operand.dtype, shape, strides, count * width, start, device)
-    if operand.layout != "interleaved32":
-        stored.tensor = stored.tensor if batched else stored.tensor[0]
-    elif not batched:
-        stored.tensor = stored.tensor[0]
+    stored.keeps_rows = not operand.is_along_rows
+    stored.tensor = stored.tensor if batched else stored.tensor[0]
     return stored
 
 

@@ -113,8 +113,8 @@ def granularity(description: GemmDescription) -> tuple[int, int, int]:
         if operand is None:
             continue
         rows, columns = places.get(name, ("m", "n"))
-        if operand.layout == "interleaved32":
-            grouped = "k" if name in places else "n"
+        if operand.is_interleaved:
+            grouped = columns if operand.is_along_rows else rows
             least[grouped] = max(least[grouped], INTERLEAVED)
             continue
         if name in places and description.family == "sm90":
@@ -151,7 +151,7 @@ def prepare(case: Case, op: Gemm, sizes: Sizes, device: str, seed: int = 0) -> P
     batched = description.mode in ("batched", "array")
     stored = {
         "A": matrix(description.a, m, k, batches, device, batched=batched),
-        "B": _b(description, sizes, device, batched=batched),
+        "B": matrix(description.b, sizes.k, sizes.n, sizes.batches, device, batched=batched),
     }
     for each in description.epilogue.operands:
         if each.kind == "full":
@@ -211,8 +211,6 @@ def reference(
     description, epilogue = op.description, op.epilogue
     scalars = numbers(epilogue, alpha, beta)
     a, b = stored["A"].decode(), stored["B"].decode()
-    if description.b.layout == "interleaved32":
-        b = b.transpose(0, 2, 1)
     accum, magnitude = a @ b, abs(a) @ abs(b)
     inputs: dict[str, Any] = dict(scalars)
     outputs = {each.name for each in epilogue.outputs}
@@ -248,12 +246,6 @@ def numbers(epilogue: Epilogue, alpha: float | None, beta: float | None) -> dict
     names = {each.name for each in epilogue.inputs}
     given = {"alpha": alpha, "beta": beta}
     return {name: 1.0 if value is None else value for name, value in given.items() if name in names}
-
-
-def _b(description: GemmDescription, sizes: Sizes, device: str, *, batched: bool) -> Stored:
-    # An interleaved B keeps 32 of K together, and is stored as the (N, K) matrix that it is read as.
-    rows, columns = (sizes.n, sizes.k) if description.b.layout == "interleaved32" else (sizes.k, sizes.n)
-    return matrix(description.b, rows, columns, sizes.batches, device, batched=batched)
 
 
 def _operand_of(each: Any) -> Any:

@@ -47,7 +47,7 @@ def with_parts(description: GemmDescription, **parts: Any) -> GemmDescription:
     """With other parts of itself, its instruction or its tile; texts are parsed, the epilogue is made to fit."""
     for name, value in parts.items():
         if name in ("a", "b", "c", "d") and isinstance(value, str):
-            value = Operand.parse(value)
+            value = Operand.parse(value, name)  # type: ignore[arg-type]  # a role
         if name in ("stages", "warps", "cluster", "schedule", "threadblock"):
             description = replace(description, tile=replace(description.tile, **{name: value}))
         elif name in ("unit", "shape", "accumulator", "arithmetic"):

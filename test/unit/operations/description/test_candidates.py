@@ -134,8 +134,9 @@ def test_everything_on_offer_is_accepted_and_told_apart_by_name() -> None:
     assert {(each.a.layout, each.b.layout, each.d.layout) for each in found} >= {("column", "row", "column")}
     assert all(refusal(each) is None for each in found)
     assert len({each.name for each in found}) == len({each.key for each in found}) == len(found)
-    interleaved = [each for each in gemm_descriptions("sm_80", dtype="i8", tiles=1) if each.a.layout == "interleaved32"]
-    assert interleaved
+    interleaved = [each for each in gemm_descriptions("sm_80", dtype="i8", tiles=1) if each.a.is_interleaved]
+    assert len({(each.a.layout, each.b.layout, each.d.layout) for each in interleaved}) == 8
+    assert all(each.b.is_interleaved and each.d.is_interleaved for each in interleaved)
 
 
 def test_tiles_of_wgmma_leave_registers_for_the_epilogue_unless_asked_for() -> None:

@@ -191,14 +191,14 @@ RULES: list[tuple[Make, dict[str, Any], dict[str, Any], str, tuple[str, ...]]] =
         tensor_op,
         INTERLEAVED,
         {"a": "f16:interleaved32"},
-        "interleaved32 is a layout of i8, and A is f16",
-        ("a.layout row, not interleaved32",),
+        "column_interleaved32 is a layout of i8, and A is f16",
+        ("a.layout row, not column_interleaved32",),
     ),
     (
         wgmma,
         WGMMA_I8,
         {**WGMMA_I8, "a": "i8:interleaved32"},
-        "wgmma does not read or write interleaved32, which A is",
+        "wgmma does not read or write column_interleaved32, which A is",
         (
             "instruction tensor_op 16x8x32, not wgmma 64x128x32",
             "warps 2x2x1, not 2x1x1",
@@ -209,15 +209,31 @@ RULES: list[tuple[Make, dict[str, Any], dict[str, Any], str, tuple[str, ...]]] =
         tensor_op,
         {**INTERLEAVED, "c": "i8:interleaved32"},
         {**INTERLEAVED, "c": "i8:row"},
-        "C and D are interleaved together or not at all, and C is row-major, D interleaved",
-        ("d.layout row, not interleaved32",),
+        "C and D are interleaved alike or not at all, and C is row-major, D column-interleaved",
+        ("d.layout row, not column_interleaved32",),
     ),
     (
         tensor_op,
         {},
         {**I8, "d": "i8:column", "c": "i8:interleaved32"},
-        "C and D are interleaved together or not at all, and C is interleaved, D column-major",
-        ("c.layout column, not interleaved32",),
+        "a column-major D is computed as Dᵀ = Bᵀ Aᵀ, and of that, "
+        "C and D are interleaved alike or not at all, and C is row-interleaved, D row-major",
+        ("c.layout column, not column_interleaved32",),
+    ),
+    (
+        tensor_op,
+        {**INTERLEAVED, "d": "i8:row_interleaved32", "c": "i8:row_interleaved32"},
+        {**INTERLEAVED, "d": "i8:row_interleaved32", "c": "i8:column_interleaved32"},
+        "a row-interleaved D is computed as Dᵀ = Bᵀ Aᵀ, and of that, "
+        "C and D are interleaved alike or not at all, and C is row-interleaved, D column-interleaved",
+        ("c.layout row_interleaved32, not column_interleaved32",),
+    ),
+    (
+        tensor_op,
+        {**INTERLEAVED, "a": "i8:row_interleaved32"},
+        {**INTERLEAVED, "a": "i8:row_interleaved32", "threadblock": (144, 128, 64), "warps": (1, 2, 1)},
+        "a threadblock's M of 144 is no multiple of the 32 that A interleaves",
+        ("tile 64x128x64, not 144x128x64",),
     ),
     (
         tensor_op,
@@ -238,7 +254,7 @@ RULES: list[tuple[Make, dict[str, Any], dict[str, Any], str, tuple[str, ...]]] =
         INTERLEAVED,
         {**INTERLEAVED, "a": "i8:interleaved32:8"},
         "an interleaved A is aligned to 16 elements, not to 8",
-        ("a.layout row, not interleaved32",),
+        ("a.layout row, not column_interleaved32",),
     ),
     (
         tensor_op,

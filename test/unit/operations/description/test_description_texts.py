@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import get_args
 
 import pytest
 from description_strategies import instructions, operands, tiles
 from hypothesis import given
 
 from cutecc.errors import UsageError
+from cutecc.operations.epilogue import Full
+from cutecc.operations.gemm import Gemm
 from cutecc.operations.instruction import MathInstruction
-from cutecc.operations.operand import Operand
+from cutecc.operations.operand import Operand, Role, as_operand
 from cutecc.operations.swizzle import parse_swizzle
 from cutecc.operations.tile import TileDescription, TileRequest
 
@@ -32,11 +35,29 @@ def test_texts_are_read_as_they_are_written(
         ("f16", Operand("f16", "row", 8)),
         ("f64:n", Operand("f64", "column", 2)),
         ("e4m3:t", Operand("f8E4M3FN", "row", 16)),
-        ("i8:interleaved32", Operand("i8", "interleaved32", 16)),
+        ("i8:row_interleaved32", Operand("i8", "row_interleaved32", 16)),
+        ("i8:column_major_interleaved32:8", Operand("i8", "column_interleaved32", 8)),
     ],
 )
 def test_operands(text: str, operand: Operand) -> None:
     assert Operand.parse(text) == operand
+    assert operand.transposed().transposed() == operand != operand.transposed()
+
+
+def test_interleaved32_is_the_usual_one_of_each_matrix() -> None:
+    found = {role: as_operand("i8:interleaved32", role).layout for role in get_args(Role)}
+    usual = "column_interleaved32"
+    assert found == {"a": usual, "b": "row_interleaved32", "c": usual, "d": usual}
+    op = Gemm("i8:interleaved32", "i8:interleaved32", "i8:interleaved32", target="sm_80")
+    assert [each.layout for each in (op.description.a, op.description.b, op.description.d)] == [
+        *("column_interleaved32", "row_interleaved32", "column_interleaved32")
+    ]
+    assert Full("i8", "interleaved32").layout == usual  # type: ignore[arg-type]  # a word for it
+    with pytest.raises(UsageError, match="interleaved32 does not say of what 32 are kept together") as error:
+        Operand("i8", "interleaved32")  # type: ignore[arg-type]
+    assert error.value.hints == [
+        "row_interleaved32: rows, as B usually has it; column_interleaved32: columns, as A, C and D"
+    ]
 
 
 def test_a_tile_request_leaves_open_what_is_not_said() -> None:

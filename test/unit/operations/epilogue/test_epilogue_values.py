@@ -90,8 +90,8 @@ def test_transposed_rows_are_columns(epilogue: Epilogue) -> None:
     ]
     assert turned != epilogue
     assert turned.transposed() == epilogue
-    interleaved = epilogue.with_operand("D", layout="interleaved32")
-    assert interleaved.transposed().operand("D").layout == "interleaved32"  # type: ignore[union-attr]
+    interleaved = epilogue.with_operand("D", layout="column_interleaved32")
+    assert interleaved.transposed().operand("D").layout == "row_interleaved32"  # type: ignore[union-attr]
 
 
 def test_one_operand_changes(epilogue: Epilogue) -> None:

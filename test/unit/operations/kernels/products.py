@@ -41,12 +41,12 @@ def describe(
     mode: Any = "gemm",
 ) -> GemmDescription:
     """The GEMM that stores its sums as they are, from the texts of its parts."""
-    multiply, result = MathInstruction.parse(instruction), Operand.parse(d)
+    multiply, result = MathInstruction.parse(instruction), Operand.parse(d, "d")
     conversion = "clamp" if result.dtype[0] in "iu" else "round"
     stored = Output("D", "full", result.dtype, "accum", "none", conversion, result.layout, result.alignment)
     compute = multiply.accumulator if multiply.accumulator in ("f64", "i32") else "f32"
     epilogue = Epilogue((), (), (stored,), accumulator=multiply.accumulator, compute=compute)
-    parts = TileDescription.parse(tile), Operand.parse(a), Operand.parse(b), result, None
+    parts = TileDescription.parse(tile), Operand.parse(a, "a"), Operand.parse(b, "b"), result, None
     return GemmDescription(target, multiply, *parts, epilogue, swizzle, mode)
 
 
@@ -65,9 +65,13 @@ class Matrix:
         assert dtype is not None
         self.elements, self.operand = elements_of(dtype), operand
         self.dtype = dtype.name
-        if operand.layout == "interleaved32":
+        self.rows_contiguous = rows_contiguous
+        if operand.is_interleaved and rows_contiguous:
             memory = self._poisoned(batches, columns // INTERLEAVED, rows, INTERLEAVED)
             self.codes = memory.transpose(2, 3, 1, 0)
+        elif operand.is_interleaved:
+            memory = self._poisoned(batches, rows // INTERLEAVED, columns, INTERLEAVED)
+            self.codes = memory.transpose(3, 1, 2, 0)
         else:
             lines, length = (rows, columns) if rows_contiguous else (columns, rows)
             gap = operand.alignment if operand.alignment > 1 else 3
@@ -91,10 +95,13 @@ class Matrix:
     def values(self) -> Any:
         """(rows, columns, L) as f64."""
         values = self.elements.decode(self.codes).astype(np.float64)
-        if self.codes.ndim == 4:
+        if self.codes.ndim == 3:
+            return values
+        if self.rows_contiguous:
             rows, _, groups, batches = values.shape
             return values.transpose(0, 2, 1, 3).reshape(rows, groups * INTERLEAVED, batches)
-        return values
+        _, groups, columns, batches = values.shape
+        return values.transpose(1, 0, 2, 3).reshape(groups * INTERLEAVED, columns, batches)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -188,8 +195,8 @@ def multiply(
 ) -> Product:
     """Compute a product of random matrices, `launches` times in the same workspace; D is that of the last one."""
     generator = np.random.default_rng(seed)
-    a = Matrix(description.a, m, k, batches, rows_contiguous=description.a.layout == "row").randomize(generator)
-    b = Matrix(description.b, n, k, batches, rows_contiguous=description.b.layout == "column").randomize(generator)
+    a = Matrix(description.a, m, k, batches, rows_contiguous=description.a.is_along_rows).randomize(generator)
+    b = Matrix(description.b, n, k, batches, rows_contiguous=not description.b.is_along_rows).randomize(generator)
     d = Matrix(description.d, m, n, batches, rows_contiguous=True)
     as_array = description.mode == "array"
     space = _workspace(description, m, n, k, batches, slices)

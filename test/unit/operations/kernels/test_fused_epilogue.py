@@ -153,7 +153,8 @@ def test_wider_types_saturate_or_become_infinite():
 
 
 def test_interleaved_results():
-    description = simt(d="i8:interleaved32:16", c="i8:interleaved32:16", epilogue="linear_combination_clamp")
+    words = "i8:column_interleaved32:16"
+    description = simt(d=words, c=words, epilogue="linear_combination_clamp")
     found = launch(description, 33, 96, 5, numbers={"alpha": 3.0, "beta": 0.5})
     assert found["D"].error == 0
 

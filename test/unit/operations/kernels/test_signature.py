@@ -95,8 +95,12 @@ def test_arrays_of_matrices_are_addresses_and_a_leading_dimension():
 
 
 def test_interleaved_matrices_keep_32_elements_together():
-    description = replace(simt(), a=Operand.parse("i8:interleaved32:16"))
-    assert specs(description)["a"] == "i8[?M, 32, ?, ?L]:(32, 1, ?{i64 div=32}, ?{i64 div=32}) align=16"
+    along_k = "i8[?{}, 32, ?, ?L]:(32, 1, ?{{i64 div=32}}, ?{{i64 div=32}}) align=16"
+    usual = replace(simt(), a=Operand.parse("i8:interleaved32", "a"), b=Operand.parse("i8:interleaved32", "b"))
+    assert specs(usual)["a"] == along_k.format("M") and specs(usual)["b"] == along_k.format("N")
+    across = "i8[32, ?, ?K, ?L]:(1, ?{i64 div=32}, 32, ?{i64 div=32}) align=16"
+    other = replace(simt(), a=Operand("i8", "row_interleaved32"), b=Operand("i8", "column_interleaved32"))
+    assert specs(other)["a"] == specs(other)["b"] == across
 
 
 def test_tma_needs_no_promise_of_k():

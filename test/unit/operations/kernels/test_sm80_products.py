@@ -103,6 +103,22 @@ CASES: list[tuple[Any, ...]] = [
         *((70, 45, 96), EXACT, {}),
     ),
     (
+        *(I8, "32x64x64:stages=3:warps=1x2x1", "i8:row_interleaved32", "i8:row_interleaved32", "i8:interleaved32"),
+        *((96, 64, 160), EXACT, {"mode": "batched", "batches": 2}),
+    ),
+    (
+        *(I8, "64x32x64:stages=2:warps=2x1x1", "i8:column_interleaved32", "i8:column_interleaved32", "i32:row:1"),
+        *((35, 96, 64), EXACT, {"mode": "split_k_serial", "slices": 2, "launches": 2}),
+    ),
+    (
+        *(I8, "32x32x64:stages=3:warps=1x1x1", "i8:row_interleaved32", "i8:column_interleaved32", "i8:interleaved32"),
+        *((64, 96, 77), EXACT, {}),
+    ),
+    (
+        *(I8, "64x64x128:stages=2:warps=2x2x1", "i8:row_interleaved32", "i8:row:1", "i32:row:1"),
+        *((96, 45, 37), EXACT, {"mode": "array", "batches": 2}),
+    ),
+    (
         *(E4M3, "64x32x64:stages=3:warps=2x2x1", "f8E4M3FN:column:16", "f8E4M3FN:column:1", "f32:row:1"),
         *((48, 45, 77), SUM, {"target": "sm_89"}),
     ),

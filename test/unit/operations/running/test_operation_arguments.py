@@ -291,10 +291,31 @@ def test_interleaved_matrices_are_given_as_they_lie_in_memory() -> None:
     a, b = bound.values["a"], bound.values["b"]
     assert (a.shape, a.stride()[:3]) == ((m, 32, k // 32, 1), (32, 1, 32 * m))
     assert (b.shape, b.stride()[:3]) == ((n, 32, k // 32, 1), (32, 1, 32 * n))
-    with pytest.raises(ArgumentError, match=r"interleaved32 is \(K/32, M, 32\), or with a batch in front without gaps"):
+    with pytest.raises(
+        ArgumentError, match=r"column_interleaved32 is \(K/32, M, 32\), or with a batch in front without"
+    ):
         of.bind(good | {"A": DeviceMatrix(0x10000, (m, k, 1), k, "i8")}, None)
     with pytest.raises(ArgumentError, match="D is not M×N"):
         of.bind(good | {"D": grouped(k, m, 0x30000)}, None)
+
+
+def test_matrices_that_are_interleaved_the_other_way_are_given_as_they_lie_too() -> None:
+    of = Gemm("i8:row_interleaved32", "i8:column_interleaved32", "i8:row_interleaved32", target="sm_80").variants[0]
+    m, n, k = 64, 96, 40
+
+    def grouped(extent: int, lines: int, pointer: int) -> DeviceMatrix:
+        return DeviceMatrix(pointer, (extent // 32, lines, 32), 32, "i8")
+
+    good = {"A": grouped(m, k, 0x10000), "B": grouped(n, k, 0x20000), "D": grouped(m, n, 0x30000)}
+    bound = of.bind(good, None)
+    assert bound.values["problem"] == (n, m, k, 1), "rows of D together: computed as the transposed product"
+    a, b, (*_, d) = bound.values["a"], bound.values["b"], bound.values["operands"]
+    assert (a.shape, a.stride()[:3]) == ((32, n // 32, k, 1), (1, 32 * k, 32)) and a.data_ptr() == 0x20000
+    assert (b.shape, b.stride()[:3]) == ((32, m // 32, k, 1), (1, 32 * k, 32)) and b.data_ptr() == 0x10000
+    assert (d.shape, d.stride()[:3]) == ((n, 32, m // 32, 1), (32, 1, 32 * n))
+    with pytest.raises(ArgumentError, match=r"column_interleaved32 is \(N/32, K, 32\), or with a batch") as error:
+        of.bind(good | {"B": DeviceMatrix(0x20000, (k, n, 1), n, "i8")}, None)
+    assert error.value.hints == ["of a matrix x: x.reshape(rows, columns // 32, 32).transpose(0, 1).contiguous()"]
 
 
 def shifted(accum: Any, bias: Any) -> Any:
