@@ -11,11 +11,14 @@ import os
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from covering_set import cases
+from layer_cases import layer_cases
 
 from cutecc.operations import Gemm
+from cutecc.operations import load as load_operation
 
 ON_CPU = os.environ.get("GPU_OPERATIONS_ON") == "cpu"
 
@@ -56,5 +59,21 @@ def load() -> Load:
                 pytest.skip(f"not run: {folder} has no {name}")
             return Gemm.load(path)
         return cases()[name].describe()
+
+    return found
+
+
+@pytest.fixture(scope="session")
+def load_layer() -> Callable[[str], Any]:
+    """A grouped product or a convolution of `layer_cases` by its name."""
+
+    @cache
+    def found(name: str) -> Any:
+        if folder := os.environ.get("GPU_OPERATIONS"):
+            path = Path(folder) / f"{name}.operation"
+            if not path.exists():
+                pytest.skip(f"not run: {folder} has no {name}")
+            return load_operation(path)
+        return layer_cases()[name].make()
 
     return found

@@ -1,4 +1,4 @@
-"""Compile the covering set into FOLDER/NAME.operation, for a machine that has a GPU and neither DSL nor compiler.
+"""Compile the covering set and the layers into FOLDER/NAME.operation, for a machine with a GPU and no compiler.
 
 python make_operations.py FOLDER [--workers N] [--missing] [--only TEXT] [--representative]
 
@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from covering_set import cases
+from layer_cases import layer_cases
 
 from cutecc.errors import Error
 from cutecc.operations.operation import compile_all
@@ -31,12 +34,15 @@ def main() -> int:
     parser.add_argument("--representative", action="store_true")
     choice = parser.parse_args()
     choice.folder.mkdir(parents=True, exist_ok=True)
-    chosen = [case for case in cases().values() if case.is_representative or not choice.representative]
-    paths = {case.name: choice.folder / f"{case.name}.operation" for case in chosen if choice.only in case.name}
+    chosen: dict[str, Callable[[], Any]] = {
+        name: case.describe for name, case in cases().items() if case.is_representative or not choice.representative
+    }
+    chosen |= {name: case.make for name, case in layer_cases().items()}
+    paths = {name: choice.folder / f"{name}.operation" for name in chosen if choice.only in name}
     wanted = [name for name, path in paths.items() if not (choice.missing and path.exists())]
     failed = 0
     for first in range(0, len(wanted), TOGETHER):
-        described = {name: cases()[name].describe() for name in wanted[first : first + TOGETHER]}
+        described = {name: chosen[name]() for name in wanted[first : first + TOGETHER]}
         results = compile_all(list(described.values()), workers=choice.workers)
         for (name, op), result in zip(described.items(), results, strict=True):
             if isinstance(result, Error):
