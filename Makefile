@@ -154,10 +154,10 @@ VERSION_TARGETS := $(addprefix version-,$(sort $(VERSIONS) $(FEW_VERSIONS)))
 test-versions: $(VERSIONS:%=version-%)
 	$(PYTEST) test/versions
 
-# One after the other: each takes all cores.
+# Beside each other: one takes little more than a core.
 test-few-versions: V ?= $(FEW_VERSIONS)
 test-few-versions:
-	for version in $(V); do $(MAKE) version-$$version KERNELS='$(FEW_KERNELS)' || exit; done
+	$(MAKE) -j $(JOBS) --output-sync=target $(V:%=version-%) KERNELS='$(FEW_KERNELS)'
 
 # Of an environment: whether releases.py is right, then KERNELS, or all of them.
 $(VERSION_TARGETS): version-%: .venv-%/.dev bytecode
