@@ -379,7 +379,7 @@ class Sm90Gemm(GemmKernel):
             if steps == 0:
                 self.words(sums).fill(0)
             stage, phase, last = self.multiply(
-                tiled_mma, sums, fragment_a, fragment_b, steps, full, empty, stage, phase, thread
+                tiled_mma, sums, fragment_a, fragment_b, task, coordinates, full, empty, stage, phase, thread
             )
             if cutlass.const_expr(self.is_pingpong):
                 self.pass_turn(turns + (1 - group), thread)
@@ -423,13 +423,13 @@ class Sm90Gemm(GemmKernel):
             cute.arch.mbarrier_arrive(turn)
 
     @cute.jit
-    def multiply(self, tiled_mma, sums, fragment_a, fragment_b, steps, full, empty, stage, phase, thread):
+    def multiply(self, tiled_mma, sums, fragment_a, fragment_b, task, coordinates, full, empty, stage, phase, thread):
         """Issue the products of every step; those of the last may still be under way.
 
         Returns the next place in the ring, and the stage that is read last.
         """
         last = stage
-        for step in range(steps):
+        for step in range(task.steps):
             cute.arch.mbarrier_wait(full + stage, phase)
             warpgroup.fence()
             tiled_mma.set(warpgroup.Field.ACCUMULATE, step > 0)

@@ -10,6 +10,10 @@ from cutecc.operations.grouped.description import GroupedDescription
 def kernel(description: GroupedDescription) -> Any:
     """The kernel of a description: an object with a `@cute.jit` `__call__`."""
     match description.gemm.family:
+        case "sm90" if description.scales == "blocks":
+            from cutecc.operations.kernels.grouped.scaled_kernel import ScaledSm90
+
+            return ScaledSm90(description)
         case "sm90":
             from cutecc.operations.kernels.grouped.sm90_kernel import GroupedSm90
 

@@ -24,5 +24,5 @@ class GroupedKernel(GemmKernel):
     def __call__(self, problem, sizes, a, b, operands, scales, schedule, workspace, multiprocessors, stream):
         """Launch all that the operation takes; `signature.py` says on what."""
         self.kernel.set_name_prefix(self.__name__, remove_cutlass_symbol=True, keep_mangled_name=False)
-        problem = Problem(*problem, sizes, schedule, workspace)
+        problem = Problem(*problem, sizes, schedule, workspace, scales)
         self.launch(problem, a, b, operands, workspace, None, multiprocessors, stream)

@@ -31,6 +31,8 @@ class Problem(NamedTuple):
     schedule: Any
     """Tasks before each group, where the host knows them."""
     workspace: Any
+    scales: Any
+    """Of blocks of A and of B, where there are any."""
 
     @property
     def groups(self):

@@ -28,6 +28,10 @@ FEW = 3
 """Multiprocessors, so that each has several tiles."""
 
 
+BLOCK = 128
+"""Of K, and of N, for each of which there is a scale."""
+
+
 @cache
 def compiled(description: GroupedDescription) -> cutecc.Kernel:
     """The kernel of a description, which keeps everything in registers that it does not put into shared memory."""
@@ -108,6 +112,26 @@ class Vectors:
     values = Matrices.values
 
 
+class Scales:
+    """Factors of blocks of A, packed rows, and of B."""
+
+    def __init__(self, sizes: Sequence[Size], generator: np.random.Generator):
+        _, n, k = sizes[0]
+        rows, blocks, n_blocks = sum(m for m, _, _ in sizes), -(-k // BLOCK), -(-n // BLOCK)
+        self.a = generator.uniform(0.5, 2, (rows, blocks)).astype("f4")
+        # As (groups, N, K) in memory.
+        self.b = generator.uniform(0.5, 2, (len(sizes), n_blocks, blocks)).astype("f4")
+        self.argument = (self.a, self.b.transpose(1, 2, 0))
+        self.ends = np.cumsum([m for m, _, _ in sizes])
+
+    def scaled(self, group: int, left: Any, right: Any) -> tuple[Any, Any]:
+        """A and the transpose of B, each element with its factor."""
+        own = self.a[self.ends[group] - len(left) : self.ends[group]]
+        columns = np.arange(left.shape[1]) // BLOCK
+        rows = np.arange(len(right)) // BLOCK
+        return left * own[:, columns], right * self.b[group][rows][:, columns]
+
+
 def multiply(
     description: GroupedDescription,
     sizes: Sequence[Size],
@@ -146,6 +170,7 @@ def multiply(
             each.randomize(generator)
             for of_group, value in zip(values, each.values, strict=True):
                 of_group[operand.name] = value[0] if operand.kind == "scalar" else value[None]
+    scales = Scales(sizes, generator) if description.scales == "blocks" else None
     emulator = _Emulator(made.compilation, made.launcher.binder)
     everything = [own for each in (a, b, *memory.values()) for own in each.own if own.codes.size]
     emulator.matrices = tuple(each for each in everything if isinstance(each, Matrix))
@@ -155,7 +180,7 @@ def multiply(
         (
             _problem(description, sizes),
             _sizes(description, sizes) if ends is None else np.array(ends, np.int32),
-            *(a.argument, b.argument, tuple(arguments), None),
+            *(a.argument, b.argument, tuple(arguments), scales and scales.argument),
             _table(description, sizes),
             _workspace(description, len(sizes)),
             *(multiprocessors, 0),
@@ -166,6 +191,8 @@ def multiply(
     assert emulation.findings == [], emulation.findings[0]
     results: dict[str, list[Result]] = {each.name: [] for each in gemm.epilogue.outputs}
     for group, (left, right) in enumerate(zip(a.values, b.values, strict=True)):
+        if scales is not None:
+            left, right = scales.scaled(group, left, right)
         expected = reference.evaluate(gemm.epilogue, (left @ right.T)[None], values[group])
         for name, found in results.items():
             found.append(Result(memory[name].values[group], expected[name].rounded[0]))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from grouped_products import Size, error, multiply
-from test_sm90_products import ONE, TOLERANCES, TWO, hopper
+from test_sm90_products import ONE, SUMS, TOLERANCES, TWO, hopper
 
 from cutecc.operations.description import GemmDescription
 from cutecc.operations.epilogue.declarations import Column, Full, Row, Scalar
@@ -111,7 +111,7 @@ def sizes(description: GroupedDescription, varying: list[int]) -> list[Size]:
 
 def tolerance(description: GroupedDescription) -> float:
     is_rounded = description.gemm.instruction.a in ("tf32", "f8E4M3FN")
-    return max(TOLERANCES[description.gemm.d.dtype], 2e-2 if is_rounded else 0)
+    return max(TOLERANCES[description.gemm.d.dtype], SUMS if is_rounded else 0)
 
 
 @pytest.mark.slow
@@ -120,6 +120,22 @@ def test_groups(name: str):
     description = CASES[name]
     found = multiply(description, sizes(description, VARYING))
     assert error(found) <= tolerance(description)
+
+
+SCALED = {
+    "cooperative": f"cooperative:128x64:stages=3:{TWO}:cluster=2x1",
+    "pingpong": f"pingpong:64x128:stages=2:{TWO}",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SCALED)
+def test_scales_of_blocks(name: str):
+    gemm = plain("f8E4M3FN:row", "f8E4M3FN:column", "bf16:row", SCALED[name])
+    description = GroupedDescription(gemm, "rows", scales="blocks")
+    groups = [(each, 200, 304) for each in (0, 37, 0, 129, 1, 0)]
+    assert error(multiply(description, groups)) <= SUMS
+    assert error(multiply(description, [(9, 16, 0), (3, 16, 0)])) == 0
 
 
 @pytest.mark.slow
