@@ -56,6 +56,9 @@ def test_estimates_count_the_tiles_of_all_groups() -> None:
     assert cycles(description, skewed) > 1.2 * cycles(description, halves)
 
 
+SCALED = {"a": "f8E4M3FN", "b": "f8E4M3FN:column", "scales": "blocks"}
+
+
 @pytest.mark.parametrize(
     ("parts", "message", "hint"),
     [
@@ -64,6 +67,8 @@ def test_estimates_count_the_tiles_of_all_groups() -> None:
         ({"a": "tf32:column", "b": "tf32", "d": "f32", "unit": "wgmma"}, "reads A along K", "tensor_op"),
         ({"a": "i8:interleaved32", "b": "i8"}, "matrices of groups are not interleaved, and A is", "a.layout"),
         ({"scales": "blocks"}, "scales are of 8-bit floats, not of bf16 and bf16", "f8E4M3FN"),
+        (SCALED | {"tile": "128x96x128"}, "a tile of 96 columns is neither part of a block", "tile 128x128x128"),
+        (SCALED | {"tile": "128x256x128"}, "a thread has 128 sums of a block", "tile 128x128x128"),
         ({"packing": "row"}, "unknown packing 'row'", "did you mean rows"),
         ({"schedule": "hosts"}, "unknown schedule 'hosts'", "did you mean host"),
     ],
