@@ -6,7 +6,7 @@ All is one operator of torch, `cutecc::grouped_mm`: each of its derivatives is s
 from __future__ import annotations
 
 import importlib
-from functools import cache
+import sys
 from typing import Any
 
 from cutecc.config import Settings
@@ -31,6 +31,8 @@ _SCHEMA = (
 )
 _NAMES = {torch: name for name, torch in TYPES.items()}
 
+_registered: list[Any] = []
+"""The operator of torch, once there is one."""
 _chosen: Recent[Any, Any] = Recent(_FORMS)
 _classes: Recent[Any, Any] = Recent(_FORMS)
 _operations: Recent[Any, Any] = Recent(_FORMS)
@@ -64,6 +66,8 @@ def grouped_mm(
     if (offs is None) != (A.dim() == B.dim() == 3):
         what = "need offs, where each group ends" if offs is None else "have a batch each, and take no offs"
         raise ArgumentError(f"A and B of the shapes {_shapes(A, B)} {what}")
+    if A.shape[-1] != B.shape[-2]:
+        raise ArgumentError(f"A has a K of {A.shape[-1]}, and B of {B.shape[-2]}")
     return _operator()(A, B, offs, bias, out_dtype, False, emulate_on_cpu)
 
 
@@ -71,9 +75,14 @@ def _shapes(a: Any, b: Any) -> str:
     return f"{tuple(a.shape)} and {tuple(b.shape)}"
 
 
-@cache
 def _operator() -> Any:
     """The operator of torch. Raises `UsageError` without torch."""
+    if not _registered:
+        _register()
+    return _registered[0]
+
+
+def _register() -> None:
     try:
         torch: Any = importlib.import_module("torch")
     except ImportError as error:
@@ -81,7 +90,7 @@ def _operator() -> Any:
     found: Any = torch.library.custom_op("cutecc::grouped_mm", _compute, mutates_args=(), schema=_SCHEMA)
     found.register_fake(_allocated)
     found.register_autograd(_derivatives, setup_context=_keep)
-    return found
+    _registered.append(found)
 
 
 def _compute(a: Any, b: Any, offs: Any, bias: Any, out_dtype: Any, columns: bool, emulate: bool) -> Any:
@@ -214,3 +223,7 @@ def _laid_out(gradient: Any) -> Any:
     """A gradient that kernels can read: with contiguous rows or columns, and no memory that its elements share."""
     steps = [step for step, size in zip(gradient.stride(), gradient.shape, strict=True) if size > 1]
     return gradient if 0 not in steps and 1 in gradient.stride()[-2:] else gradient.contiguous()
+
+
+if "torch" in sys.modules:
+    _register()  # at once: torch.compile cannot trace a call that registers an operator
