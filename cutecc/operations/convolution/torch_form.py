@@ -9,6 +9,9 @@ from typing import Any
 from cutecc.operations.convolution.operation import Convolution
 from cutecc.operations.torch_types import TYPES
 
+_DEFAULTS: dict[str, Any] = {"stride": (1,), "padding": (0,), "dilation": (1,), "groups": 1}
+"""torch leaves out what is as by default."""
+
 
 class ConvolutionForm:
     """A convolution with stride, padding, dilation and groups as torch's functions have them."""
@@ -38,11 +41,12 @@ class ConvolutionForm:
 
     def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
         rank = self._description.rank
-        others = {name: value for name, value in given.items() if name not in ("image", "filter")}
-        return others | {"padding": pairs(given["padding"], rank)}
+        others = _DEFAULTS | {name: value for name, value in given.items() if name not in ("image", "filter")}
+        return others | {"padding": pairs(others["padding"], rank)}
 
     def _shape(self, torch: Any, given: Mapping[str, Any]) -> list[Any]:
         """Of D, with its channels last."""
+        given = _DEFAULTS | dict(given)
         a, b, rank, kind = given["A"], given["B"], self._description.rank, self._description.kind
         torch._check(a.dim() == b.dim() == rank + 2, lambda: f"A and B have {rank + 2} modes")
         if kind == "wgrad":

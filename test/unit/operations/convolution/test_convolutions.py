@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,6 @@ from cutecc.operations.convolution.operation import Conv1d, Conv2d, Conv3d, Conv
 from cutecc.operations.epilogue.declarations import Row
 from cutecc.operations.epilogue.functions import relu, sum
 from cutecc.operations.loading import load
-from cutecc.operations.operation import compile_all
 
 SMALL: dict[str, Any] = {"target": "sm_80", "tile": "64x32x32:stages=3:warps=2x1x1", "d": "f32"}
 HOPPER: dict[str, Any] = {"target": "sm_90a", "tile": "64x32x64:stages=2:warps=1x1x1:cooperative", "d": "f32"}
@@ -50,12 +50,10 @@ DESCRIBED: dict[str, Any] = {
 CHECKED = EmulatorOptions(check=True)
 
 
-@pytest.fixture(scope="module")
-def compiled() -> dict[str, Convolution]:
-    operations = {name: describe() for name, describe in DESCRIBED.items()}
-    for result in compile_all(list(operations.values())):
-        assert not isinstance(result, Exception), result
-    return operations
+@cache
+def operation(name: str) -> Any:
+    """An operation, compiled when a test first asks for it."""
+    return DESCRIBED[name]()
 
 
 @st.composite
@@ -115,13 +113,18 @@ def steps(sizes: ConvolutionProblem) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("name", [each for each in DESCRIBED if each != "activated"])
-@settings(
-    max_examples=3, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(each, marks=[pytest.mark.slow] * (each not in ("fprop", "dgrad", "wgrad", "hopper fprop")))
+        for each in DESCRIBED
+        if each != "activated"
+    ],
 )
+@settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
-def test_results_are_those_of_the_definition(compiled: dict[str, Convolution], name: str, data: st.DataObject) -> None:
-    op = compiled[name]
+def test_results_are_those_of_the_definition(name: str, data: st.DataObject) -> None:
+    op = operation(name)
     sizes = data.draw(problems(op))
     a, b, expected = tensors(op, sizes)
     d = np.full(expected.shape, np.nan, "f4")
@@ -129,8 +132,8 @@ def test_results_are_those_of_the_definition(compiled: dict[str, Convolution], n
     np.testing.assert_allclose(d, expected, rtol=1e-4, atol=1e-3)
 
 
-def test_an_epilogue_has_bias_residual_and_sums_of_channels(compiled: dict[str, Convolution]) -> None:
-    op: Any = compiled["activated"]
+def test_an_epilogue_has_bias_residual_and_sums_of_channels() -> None:
+    op: Any = operation("activated")
     sizes = ConvolutionProblem(2, (5, 6), 16, 24, (3, 2), padding=((1, 0), (1, 1)), stride=(2, 1))
     a, b, product = tensors(op, sizes)
     generator = np.random.default_rng(1)
@@ -145,8 +148,8 @@ def test_an_epilogue_has_bias_residual_and_sums_of_channels(compiled: dict[str, 
     assert (memory[..., 24:] == 7).all()
 
 
-def test_slices_of_k_add_up(compiled: dict[str, Convolution]) -> None:
-    op: Any = compiled["wgrad"]
+def test_slices_of_k_add_up() -> None:
+    op: Any = operation("wgrad")
     sizes = ConvolutionProblem(3, (9, 7), 8, 16, 3, padding=1)
     a, b, expected = tensors(op, sizes)
     for slices in (1, 3):
@@ -157,21 +160,21 @@ def test_slices_of_k_add_up(compiled: dict[str, Convolution]) -> None:
         op.run(a, b, D=d, **steps(sizes), slices=190, device="cpu")
 
 
-def test_a_batch_of_none_gives_nothing_and_gradients_of_nothing_are_zeros(compiled: dict[str, Convolution]) -> None:
+def test_a_batch_of_none_gives_nothing_and_gradients_of_nothing_are_zeros() -> None:
     sizes = ConvolutionProblem(0, (5, 5), 8, 16, 3)
     for name in ("fprop", "dgrad"):
-        a, b, expected = tensors(compiled[name], sizes)
-        compiled[name].run(a, b, D=np.empty(expected.shape, "f4"), **steps(sizes), device="cpu")
-    a, b, expected = tensors(compiled["wgrad"], sizes)
+        a, b, expected = tensors(operation(name), sizes)
+        operation(name).run(a, b, D=np.empty(expected.shape, "f4"), **steps(sizes), device="cpu")
+    a, b, expected = tensors(operation("wgrad"), sizes)
     d = np.full(expected.shape, np.nan, "f4")
-    compiled["wgrad"].run(a, b, D=d, **steps(sizes), device="cpu", emulator=CHECKED)
+    operation("wgrad").run(a, b, D=d, **steps(sizes), device="cpu", emulator=CHECKED)
     assert not d.any()
 
 
-def test_a_bundle_is_loaded_as_what_it_was(compiled: dict[str, Convolution], tmp_path: Any) -> None:
-    compiled["unity"].bundle(tmp_path / "dgrad.operation")
+def test_a_bundle_is_loaded_as_what_it_was(tmp_path: Any) -> None:
+    operation("unity").bundle(tmp_path / "dgrad.operation")
     op = load(tmp_path / "dgrad.operation")
-    assert type(op) is Conv3d and op.description == compiled["unity"].description
+    assert type(op) is Conv3d and op.description == operation("unity").description
     sizes = ConvolutionProblem(1, (3, 2, 4), 8, 16, (1, 2, 3), padding=1)
     a, b, expected = tensors(op, sizes)
     d = np.full(expected.shape, np.nan, "f4")
