@@ -5,7 +5,6 @@ Works under `torch.compile`, from a bundle, where there is neither the DSL nor a
 
 from __future__ import annotations
 
-import importlib
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,6 +14,7 @@ from cutecc.errors import ArgumentError, UsageError
 from cutecc.operations.loading import load
 from cutecc.operations.operation import Operation
 from cutecc.operations.torch_forms import form_of
+from cutecc.operations.torch_types import import_torch
 
 _NAME = re.compile(r"[A-Za-z_]\w*::[A-Za-z_]\w*")
 
@@ -35,10 +35,7 @@ def torch_operator(name: str, operation: Operation[Any] | str | Path, *, emulate
     """
     if _NAME.fullmatch(name) is None:
         raise UsageError(f"'{name}' is no name of an operator", hints=["namespace::name, such as mylib::gemm_gelu"])
-    try:
-        torch: Any = importlib.import_module("torch")
-    except ImportError as error:
-        raise UsageError(f"torch cannot be imported: {error}", hints=["pip install 'cutecc[torch]'"]) from None
+    torch = import_torch()
     op: Any = operation if isinstance(operation, Operation) else load(operation)
     form, tensors = form_of(op), _tensor_names(op)
 

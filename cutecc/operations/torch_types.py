@@ -1,6 +1,11 @@
-"""The types of results as torch names them."""
+"""torch where it is installed, and its names of the types of results."""
 
 from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from cutecc.errors import UsageError
 
 TYPES = {
     "f64": "float64",
@@ -13,3 +18,11 @@ TYPES = {
     "u8": "uint8",
     "i32": "int32",
 }
+
+
+def import_torch() -> Any:
+    """The module. Raises `UsageError` where it cannot be imported."""
+    try:
+        return importlib.import_module("torch")
+    except ImportError as error:
+        raise UsageError(f"torch cannot be imported: {error}", hints=["pip install 'cutecc[torch]'"]) from None

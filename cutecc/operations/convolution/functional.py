@@ -1,21 +1,21 @@
 """Convolutions as functions of torch tensors, with derivatives: what is chosen for a call is kept for the next like it.
 
 All is one operator of torch, `cutecc::convolution`, of the three kinds: the derivatives of each are of the others.
+Importing this raises `UsageError` without torch.
 """
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
 from cutecc.config import Settings
-from cutecc.errors import ArgumentError, UsageError
+from cutecc.errors import ArgumentError
 from cutecc.operations.convolution.description import ConvolutionDescription, Kind
 from cutecc.operations.convolution.geometry import Padding, paddings, spatial
 from cutecc.operations.convolution.operation import Conv1d, Conv2d, Conv3d, Convolution
 from cutecc.operations.convolution.torch_form import pairs
+from cutecc.operations.torch_types import import_torch
 from cutecc.runtime.recent import Recent
 from cutecc.support import forks
 
@@ -29,6 +29,7 @@ _SCHEMA = (
     "int groups, bool emulate) -> Tensor"
 )
 
+_torch = import_torch()
 _chosen: Recent[Any, Convolution] = Recent(_FORMS)
 _operations: Recent[ConvolutionDescription, Convolution] = Recent(_FORMS)
 _lock = forks.lock()
@@ -154,20 +155,7 @@ def _call(
     groups: int,
     emulate: bool,
 ) -> Any:
-    return _operator()(kind, a, b, bias, extents, stride, padding, dilation, groups, emulate)
-
-
-@cache
-def _operator() -> Any:
-    """The operator of torch. Raises `UsageError` without torch."""
-    try:
-        torch: Any = importlib.import_module("torch")
-    except ImportError as error:
-        raise UsageError(f"torch cannot be imported: {error}", hints=["pip install 'cutecc[torch]'"]) from None
-    found: Any = torch.library.custom_op("cutecc::convolution", _compute, mutates_args=(), schema=_SCHEMA)
-    found.register_fake(_allocated)
-    found.register_autograd(_derivatives, setup_context=_keep)
-    return found
+    return _operator(kind, a, b, bias, extents, stride, padding, dilation, groups, emulate)
 
 
 def _compute(
@@ -236,8 +224,7 @@ def _biased(accum: Any, bias: Any) -> Any:
 
 
 def _rounds_f32(a: Any) -> bool:
-    torch: Any = importlib.import_module("torch")
-    return a.dtype == torch.float32 and bool(torch.backends.cudnn.allow_tf32)
+    return a.dtype == _torch.float32 and bool(_torch.backends.cudnn.allow_tf32)
 
 
 def _allocated(
@@ -277,7 +264,7 @@ def _derivatives(ctx: Any, gradient: Any) -> tuple[Any, ...]:
     gradient = _channels_last(gradient)
 
     def call(kind: Kind, first: Any, second: Any, like: Any) -> Any:
-        return _operator()(kind, first, second, None, like.shape[2:], *ctx.steps)
+        return _operator(kind, first, second, None, like.shape[2:], *ctx.steps)
 
     of_a = of_b = of_bias = None
     match ctx.kind:
@@ -296,6 +283,11 @@ def _derivatives(ctx: Any, gradient: Any) -> tuple[Any, ...]:
 
 
 def _channels_last(gradient: Any) -> Any:
-    torch: Any = importlib.import_module("torch")
-    formats = {4: torch.channels_last, 5: torch.channels_last_3d}
+    formats = {4: _torch.channels_last, 5: _torch.channels_last_3d}
     return gradient.contiguous(memory_format=formats[gradient.dim()])
+
+
+# Here and not when it is first called, so that `torch.compile` finds it.
+_operator: Any = _torch.library.custom_op("cutecc::convolution", _compute, mutates_args=(), schema=_SCHEMA)
+_operator.register_fake(_allocated)
+_operator.register_autograd(_derivatives, setup_context=_keep)
