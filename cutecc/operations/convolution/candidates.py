@@ -67,7 +67,7 @@ def choose(
         if instruction is None
         else [as_instruction(instruction)]
     )
-    groups = groups or _groups(sizes)
+    groups = groups or usual_groups(sizes)
     stride = stride or ("unity" if sizes is not None and sizes.has_unit_stride else "strided")
     iterator = iterator or _iterator(kind, a.alignment, b.alignment, sizes)
     listed: list[list[ConvolutionDescription]] = []
@@ -152,10 +152,9 @@ def _laid_out(kind: Kind, operands: tuple[Operand, Operand, Operand]) -> tuple[O
     return replace(a, layout=first), replace(b, layout=second), replace(d, layout="row")
 
 
-def _groups(sizes: ConvolutionProblem | None) -> Groups:
-    if sizes is None or sizes.groups == 1:
-        return "single"
-    return "depthwise" if sizes.is_depthwise else "many"
+def usual_groups(sizes: ConvolutionProblem | None) -> Groups:
+    """The word for the groups of these sizes."""
+    return "single" if sizes is None or sizes.groups == 1 else "many"
 
 
 def _modes(kind: Kind, groups: Groups, sizes: ConvolutionProblem | None, instruction: MathInstruction) -> list[Mode]:

@@ -200,9 +200,10 @@ class Convolution(Operation[ConvolutionDescription]):
         sizes = sizes_of(kind, tensors, padding=padding, stride=stride, dilation=dilation, groups=groups)
         if target is None and arrays["A"].device == "cuda":
             target = device_target(arrays["A"].ordinal)
-        of_group = 1 if sizes.is_depthwise else groups
+        is_depthwise = candidates.usual_groups(sizes) == "depthwise"
+        of_group = 1 if is_depthwise else groups
         found = {
-            name: aligned(each, form_of(kind, name, is_depthwise=sizes.is_depthwise), element_type(each), of_group)
+            name: aligned(each, form_of(kind, name, is_depthwise=is_depthwise), element_type(each), of_group)
             for name, each in tensors.items()
         }
         for name in ("A", "B") if tf32 else ():

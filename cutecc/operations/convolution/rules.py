@@ -105,7 +105,14 @@ def family_takes_it(description: ConvolutionDescription) -> Refusal | None:
     return sm90.accepts(description) if description.gemm.family == "sm90" else None
 
 
-RULES: tuple[Rule, ...] = (layouts, product_mode, iterator_of_kind, wgmma, split_groups, family_takes_it)
+def depthwise(description: ConvolutionDescription) -> OwnRefusal | None:
+    """Several groups of one channel are computed as any others."""
+    if description.groups != "depthwise":
+        return None
+    return OwnRefusal("depthwise convolutions have no kernel of their own, and are of many groups", (), ("groups",))
+
+
+RULES: tuple[Rule, ...] = (layouts, product_mode, iterator_of_kind, wgmma, split_groups, depthwise, family_takes_it)
 """In the order in which they are asked; those of the product come before."""
 
 
@@ -145,7 +152,7 @@ def check_sizes(description: ConvolutionDescription, sizes: ConvolutionProblem) 
 def _check_groups(description: ConvolutionDescription, sizes: ConvolutionProblem) -> None:
     given = description.groups
     if given == "single" and sizes.groups != 1:
-        hints = ['describe it with groups="depthwise"' if sizes.is_depthwise else 'describe it with groups="many"']
+        hints = ['describe it with groups="many"']
         raise ArgumentError(f"there are {sizes.groups} groups, and the convolution is of a single one", hints=hints)
     if given == "depthwise" and not sizes.is_depthwise:
         raise ArgumentError(

@@ -53,7 +53,7 @@ def test_sizes_choose_iterator_stride_and_groups() -> None:
     assert chosen(channels=8).iterator == "fixed_channels"
     assert chosen(channels=12).iterator == "few_channels"
     assert chosen(channels=20).iterator == "optimized"
-    assert chosen(groups=2).groups == "many"
+    assert chosen(groups=2).groups == chosen(groups=64).groups == "many"
 
 
 @pytest.mark.parametrize(
