@@ -21,7 +21,7 @@ _BY_THREADS = {
     "bulk_copy_s2g": "the same is written again and again",
 }
 """Each thread that comes issues one; what comes of it."""
-_BY_WARPS = {"tma_load": _COUNTED, "tma_reduce": "each adds to what the others have left"}
+_BY_WARPS = {"tma_load": _COUNTED, "im2col_tma_load": _COUNTED, "tma_reduce": "each adds to what the others have left"}
 """CuTe elects a thread of each warp that comes. A `tma_store` is left out: kernels have a whole warp store the same."""
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from cutecc.ir.constants import constant_of
 from cutecc.ir.mlir import ir
+from cutecc.ir.segments import segments
 from cutecc.passes.analysis.equality import Equality
 from cutecc.passes.analysis.loops import enclosing
 from cutecc.passes.analysis.register_views import ALLOCATIONS, RegisterView, RegisterViews, is_in_registers
@@ -15,7 +16,6 @@ _STRUCTURE = ("scf.if", "scf.for", "scf.while", "scf.yield", "scf.condition")
 _LOADS, _STORES = ("cute.memref.load", "cute.memref.load_vec"), ("cute.memref.store", "cute.memref.store_vec")
 _ALWAYS_ADDING = ("cute_nvgpu.sm80.mma", "cute_nvgpu.sm89.mma", "cute_nvgpu.sm120.mma", "cute_nvgpu.atom.universal_fma")
 """Products without a field that keeps them from reading the accumulators."""
-_SEGMENTS = "operandSegmentSizes"
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class RegisterAccesses:
             yield from self._of_gemm(operation)
 
     def _of_copy(self, operation: ir.Operation) -> Iterator[Access]:
-        _, sources, targets, predicates = _segments(operation)
+        _, sources, targets, predicates = segments(operation)
         for each in sources:
             yield from self._access(each, "cute.copy copies registers", is_whole=not predicates)
         for each in predicates:
@@ -90,7 +90,7 @@ class RegisterAccesses:
             yield from self._access(each)
 
     def _of_gemm(self, operation: ir.Operation) -> Iterator[Access]:
-        _, products, *factors, sums = _segments(operation)
+        _, products, *factors, sums = segments(operation)
         for each in (each for group in factors for each in group):
             yield from self._access(each, "cute.gemm multiplies registers")
         for each in sums if _adds(operation.operands[0]) else []:
@@ -133,16 +133,6 @@ def _adds(atom: ir.Value) -> bool:
             return constant_of(operation.operands[1]) not in (None, 0)
         atom = operation.operands[0]
     return False
-
-
-def _segments(operation: ir.Operation) -> list[list[ir.Value]]:
-    """The operands in their groups."""
-    operands = list(operation.operands)
-    found: list[list[ir.Value]] = []
-    for size in ir.DenseI32ArrayAttr(operation.attributes[_SEGMENTS]):
-        found.append(operands[:size])
-        operands = operands[size:]
-    return found
 
 
 def _is_unused(value: ir.Value) -> bool:

@@ -8,8 +8,9 @@ from typing import ClassVar
 
 from cutecc.errors import Error
 from cutecc.ir.mlir import cute, ir
-from cutecc.ir.types import CoordTensor, CopyAtom, MemRef, to_type, view
-from cutecc.layout import Layout
+from cutecc.ir.segments import segments
+from cutecc.ir.types import CoordTensor, CopyAtom, MemRef, TypeView, to_type, view
+from cutecc.layout import ComposedLayout, Layout
 from cutecc.layout.tiled import values_of
 from cutecc.passes.leaf_conversion import Converted, LeafConversion, converts_leaves
 from cutecc.passes.lowering.atoms.registry import CopyRow, copy_atom, copy_row, find_copy_row
@@ -48,16 +49,35 @@ def _is_one_atom(call: ir.Operation) -> bool:
 
     Calls of atoms without a row are left to `lower-atoms`, which says so.
     """
-    atom_type, *types = [view(operand.type) for operand in call.operands]
+    atom_type = view(call.operands[0].type)
     row = find_copy_row(atom_type) if isinstance(atom_type, CopyAtom) else None
     if row is None or not isinstance(atom_type, CopyAtom):
         return True
-    tensors = [each for each in types if isinstance(each, MemRef | CoordTensor)]
-    layouts = [each.layout for each in tensors if isinstance(each.layout, Layout)]
-    if len(layouts) < len(types):
+    sources, destinations, predicates = _groups(call)
+    layouts = [_modes(view(each.type)) for each in (*sources[:1], *destinations[:1])]
+    known = [each for each in layouts if each is not None]
+    if len(known) < len(layouts):
         return True
-    counts = _counts(row, atom_type, layouts[:2], predicated=len(layouts) > 2)
-    return [layout.size for layout in layouts[:2]] == counts
+    return [layout.size for layout in known] == _counts(row, atom_type, known, predicated=bool(predicates))
+
+
+def _modes(tensor: TypeView) -> Layout | None:
+    """The layout of a tensor whose elements follow it, or what leads to its coordinates; `None` for a swizzled one."""
+    match tensor:
+        case MemRef(layout=Layout() as layout) | CoordTensor(layout=Layout() as layout):
+            return layout
+        case CoordTensor(layout=ComposedLayout(outer=layout)):
+            return layout
+        case _:
+            return None
+
+
+def _groups(copy: ir.Operation) -> list[list[ir.Value]]:
+    """From what is copied, to what, and the predicates. Beside a tensor of coordinates there may be one of rows."""
+    if copy.name in _PREFETCHES:
+        return [list(copy.operands)[1:], [], []]
+    _, *groups = segments(copy)
+    return groups
 
 
 def _counts(row: CopyRow, atom: CopyAtom, first: Sequence[Layout], *, predicated: bool) -> list[int]:
@@ -70,24 +90,23 @@ def _counts(row: CopyRow, atom: CopyAtom, first: Sequence[Layout], *, predicated
 
 
 def _expand(copy: ir.Operation, leaves: Leaves) -> None:
-    operands = list(copy.operands)
-    atom = copy_atom(view(operands[0].type))
+    atom = copy_atom(view(copy.operands[0].type))
     row = copy_row(atom)
-    tensors = [operand_of(operand, leaves) for operand in operands[1:]]
-    counts = _counts(row, atom, [modes_of(each)[0] for each in tensors[:2]], predicated=len(tensors) > 2)
-    tiles = [Tile.of(tensor, count) for tensor, count in zip(tensors, counts, strict=False)]
-    if len(tensors) > 2:
-        # There is a predicate for each atom.
-        tiles.append(Tile.single(tensors[2], tiles[0].repeated))
-    turns = {tile.turns for tile in tiles}
-    if len(turns) != 1:
-        counts = ", ".join(str(tile.turns) for tile in tiles)
-        raise Error(f"its tensors are not the same number of atoms: {counts}")
-    atom_value = pack(to_type(atom), leaves.of(operands[0]))
-    with unrolled_loop(tiles[0].turns) as turn:
-        calls = [tensor_value(tile.at(turn)) for tile in tiles]
+    groups = [[operand_of(each, leaves) for each in group] for group in _groups(copy)]
+    sources, destinations, predicates = groups
+    first = [modes_of(each)[0] for each in (*sources[:1], *destinations[:1])]
+    counts = _counts(row, atom, first, predicated=bool(predicates))
+    tiles = [[Tile.of(each, count) for each in group] for group, count in zip(groups, counts, strict=False)]
+    # There is a predicate for each atom.
+    tiles.append([Tile.single(each, tiles[0][0].repeated) for each in predicates])
+    turns = [tile.turns for group in tiles for tile in group]
+    if len({*turns}) != 1:
+        raise Error(f"its tensors are not the same number of atoms: {', '.join(map(str, turns))}")
+    atom_value = pack(to_type(atom), leaves.of(copy.operands[0]))
+    with unrolled_loop(turns[0]) as turn:
+        source, *others = [[tensor_value(tile.at(turn)) for tile in group] for group in tiles]
         if copy.name in _PREFETCHES:
-            cute.prefetch_atom_call(atom_value, calls)
+            cute.prefetch_atom_call(atom_value, source)
         else:
-            source, destination, *predicate = calls
-            cute.copy_atom_call(atom_value, [source], [destination], pred=predicate[0] if predicate else None)
+            destination, predicate = others
+            cute.copy_atom_call(atom_value, source, destination, pred=predicate[0] if predicate else None)

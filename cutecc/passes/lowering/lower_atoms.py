@@ -7,10 +7,11 @@ from typing import ClassVar
 
 from cutecc.errors import Error
 from cutecc.ir.mlir import ir
+from cutecc.ir.segments import segments
 from cutecc.ir.types import view
 from cutecc.passes.leaf_conversion import Converted, LeafConversion, converts_leaves
 from cutecc.passes.lowering.atoms.registry import State, copy_atom, copy_row, mma_atom, mma_row, prefetch_row
-from cutecc.passes.lowering.atoms.uses import Copy, Product
+from cutecc.passes.lowering.atoms.uses import Copy, Product, in_memory
 from cutecc.passes.lowering.atoms.writing import write
 from cutecc.passes.lowering.values.integers import Predicate, compare, constant, resize
 from cutecc.passes.lowering.values.leaves import Leaves
@@ -37,10 +38,13 @@ class LowerAtoms(LeafConversion):
 
     @converts_leaves("cute.copy_atom_call")
     def lower_copy(self, call: ir.Operation, leaves: Leaves) -> Converted:
-        atom_value, *values = call.operands
+        (atom_value,), *groups = segments(call)
         atom = copy_atom(view(atom_value.type))
         row = copy_row(atom, self._target)
-        source, destination, *predicates = (operand_of(value, leaves) for value in values)
+        (source, *gathered), (destination, *scattered), predicates = (
+            [operand_of(value, leaves) for value in group] for group in groups
+        )
+        rows = [in_memory(each) for each in (*gathered, *scattered)]
         condition = None
         if predicates:
             (predicate,) = predicates
@@ -48,7 +52,8 @@ class LowerAtoms(LeafConversion):
             condition = _holds(predicate, own=row.has_predicate)
         own = condition if row.has_predicate else None
         with only_if(None if row.has_predicate else condition):
-            write(row, Copy(atom, (source, destination), own, _fields(row.state, atom_value, leaves)), destination)
+            fields = _fields(row.state, atom_value, leaves)
+            write(row, Copy(atom, (source, destination), own, fields, rows[0] if rows else None), destination)
         return []
 
     @converts_leaves("cute.prefetch_atom_call")

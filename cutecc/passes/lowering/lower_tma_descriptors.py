@@ -19,7 +19,7 @@ from cutecc.passes.lowering.values.descriptor_assertions import assert_copyable
 from cutecc.passes.lowering.values.descriptors import DESCRIPTOR, WORDS, descriptor, replace_tensor
 from cutecc.passes.lowering.values.host import kernels
 from cutecc.passes.lowering.values.im2col import Columns
-from cutecc.passes.lowering.values.integers import constant, poison
+from cutecc.passes.lowering.values.integers import Arithmetic, constant, poison
 from cutecc.passes.lowering.values.leaves import Leaves, carried_by, dynamic, pack
 from cutecc.passes.lowering.values.loops import one_thread
 from cutecc.passes.lowering.values.pointers import element_pointer
@@ -29,7 +29,11 @@ from cutecc.passes.lowering.values.vector_accesses import load, store
 from cutecc.passes.registry import register
 from cutecc.passes.rewriting import Patterns
 
-_MADE = tuple(f"cute_nvgpu.atom.make_non_exec_tiled_tma_{what}" for what in ("load", "store", "reduce"))
+_MADE = (
+    *(f"cute_nvgpu.atom.make_non_exec_tiled_tma_{what}" for what in ("load", "store", "reduce")),
+    "cute_nvgpu.atom.make_non_exec_2d_gather4_tma_load",
+    "cute_nvgpu.atom.make_non_exec_2d_scatter4_tma_store",
+)
 _IM2COL = tuple(f"cute_nvgpu.atom.make_non_exec_im2col_tma_{what}" for what in ("load", "store"))
 _ALIGNMENT = 64
 """Bytes, of a descriptor."""
@@ -49,8 +53,7 @@ class _Descriptors:
         words = descriptor(atom, tensor, described, _shared(operation))
         assert_copyable(tensor, described)
         coordinates: Any = view(operation.results[1].type)
-        sizes = [tensor.arithmetic.value(size, size.width) for size in dynamic(tensor.layout.shape)]
-        return [words, [*sizes, *steps(atom, tensor, coordinates.layout)]]
+        return [words, [*_sizes(operation, leaves), *steps(atom, tensor, coordinates.layout)]]
 
     @converts_leaves(*_IM2COL)
     def make_im2col(self, operation: ir.Operation, leaves: Leaves) -> Converted:
@@ -120,9 +123,21 @@ def _blocks(operation: ir.Operation) -> int:
     return operation.attributes["num_multicast"].value if "num_multicast" in operation.attributes else 1
 
 
+def _sizes(operation: ir.Operation, leaves: Leaves) -> list[ir.Value]:
+    """Those of the tensor of coordinates: the tensor's, or those of the numbers of rows that stand in for its rows."""
+    tensor, *row_numbers, _, _ = operation.operands
+    described = row_numbers[0] if row_numbers else tensor
+    layout: Any = view(described.type)
+    carried = carried_by(described.type)
+    assert carried is not None
+    arithmetic = Arithmetic(dict(zip(carried.names, leaves.of(described), strict=True)))
+    return [arithmetic.value(size, size.width) for size in dynamic(layout.layout.shape)]
+
+
 def _shared(operation: ir.Operation) -> Layout | ComposedLayout:
     """How what is copied lies in shared memory."""
-    layout: Any = view(operation.operands[1].type)
+    row_numbers = "gather4" in operation.name or "scatter4" in operation.name
+    layout: Any = view(operation.operands[2 if row_numbers else 1].type)
     return layout.layout
 
 

@@ -10,6 +10,7 @@ from typing import ClassVar
 from cutecc.errors import UsageError
 from cutecc.ir.building import at_end
 from cutecc.ir.mlir import arith, cute, ir, scf
+from cutecc.ir.segments import segments
 from cutecc.ir.types import AddressSpace, CoordValue, CopyAtom, LayoutValue, MemRef, Scalar, TiledCopy, to_type, view
 from cutecc.layout import Layout
 from cutecc.passes.base import ModulePass
@@ -49,7 +50,8 @@ class VectorizePredicatedCopies(ModulePass):
 
     @rewrites("cute.copy")
     def vectorize(self, copy: ir.Operation, rewriter: Rewriter) -> None:
-        if len(copy.operands) != 4:
+        *_, predicates = segments(copy)
+        if not predicates:
             return
         found = vectors_of(copy, self.bits)
         if isinstance(found, str):

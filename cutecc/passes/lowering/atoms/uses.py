@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from cutecc.errors import Error
 from cutecc.ir.mlir import ir
-from cutecc.ir.types import CopyAtom, MmaAtom
+from cutecc.ir.types import CopyAtom, MmaAtom, Scalar
+from cutecc.layout import Layout, filter_layout
 from cutecc.layout.tiled import values_of
 from cutecc.passes.lowering.values.tensors import Coordinates, Operand, known_count
-from cutecc.passes.lowering.values.vector_accesses import Tensor, element_count, joined
+from cutecc.passes.lowering.values.vector_accesses import Tensor, element_count, joined, load_element, stored_type
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,8 @@ class Copy:
     """An `i1`, of an atom whose instruction has one; all others stand under a condition."""
     fields: Mapping[str, ir.Value]
     """What the kernel told the atom, by the names in its row's state."""
+    row_numbers: Tensor | None = None
+    """Beside coordinates: of each row of a gather or scatter, its number in the tensor."""
 
     @property
     def source(self) -> Tensor:
@@ -42,6 +45,20 @@ class Copy:
             if isinstance(each, Coordinates):
                 return each.first
         raise Error("TMA finds a tensor by its descriptor, and takes coordinates, not a tensor in global memory")
+
+    @property
+    def rows(self) -> list[ir.Value]:
+        """Which rows of the tensor a gather or scatter takes, an `i32` each."""
+        numbers = self.row_numbers
+        if numbers is None or not isinstance(numbers.layout, Layout) or numbers.element != Scalar("i32"):
+            raise Error("TMA gathers and scatters rows by a tensor of i32 beside the coordinates")
+        # All elements of a row have its number.
+        each = filter_layout(numbers.layout)
+        type = stored_type(numbers.element)
+        return [
+            load_element(numbers.element, type, numbers.address(offset), numbers.alignment_at(offset))
+            for offset in (each(row) for row in range(known_count(each.size)))
+        ]
 
     @property
     def count(self) -> int:

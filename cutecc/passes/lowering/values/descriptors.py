@@ -66,8 +66,8 @@ def descriptor(atom: CopyAtom, tensor: Tensor, found: Sequence[Mode], shared: La
 
     Raises `Error` for what TMA cannot copy.
     """
-    boxes = constant(sum(mode.box - 1 << 8 * at for at, mode in enumerate(found[1:])), 64)
-    return joined([*tensor_words(atom, tensor, found, shared), boxes])
+    words = tensor_words(atom, tensor, found, shared)
+    return joined([*words, constant(sum(mode.box - 1 << 8 * at for at, mode in enumerate(found[1:])), 64)])
 
 
 def tensor_words(

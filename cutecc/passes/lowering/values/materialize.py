@@ -66,8 +66,8 @@ class Materialized:
 
     numbers: tuple[tuple[Number, ...], ...]
     """For each result the numbers that it carries, as expressions over the operands' leaves."""
-    offset: Integer = 0
-    """Of a tensor in memory: how far its first element is from that of the operand, in elements."""
+    offsets: tuple[Integer, ...]
+    """Of a tensor in memory: how far its first element is from that of the operand, in elements; else 0."""
 
 
 @dataclass
@@ -80,8 +80,8 @@ class _Kind:
     """For each result, the bits of the leaves that are numbers; a pointer comes before them."""
     elements: list[Element | SmemDescriptor | None]
     """Of each result that is a pointer or a tensor in memory; a descriptor is the element of a tensor of them."""
-    moved: int | None
-    """The operand whose pointer such a result moves."""
+    moved: list[int]
+    """For each such result in their order the operand whose pointer it moves."""
     variables: list[tuple[str, ...]]
     """For each operand what its leaves are called in `materialized`."""
     materialized: Materialized | None = None
@@ -133,12 +133,12 @@ class Materialization:
                 variables.update(zip(names, leaves.of(operand), strict=True))
         arithmetic = Arithmetic(variables)
         found: list[list[ir.Value]] = []
-        for wanted, widths, element in zip(kind.materialized.numbers, kind.widths, kind.elements, strict=True):
+        numbers, offsets, moved = kind.materialized.numbers, kind.materialized.offsets, iter(kind.moved)
+        for wanted, offset, widths, element in zip(numbers, offsets, kind.widths, kind.elements, strict=True):
             carried: list[ir.Value] = []
             if element is not None:
-                assert kind.moved is not None
-                pointer = leaves.of(operands[kind.moved])[0]
-                carried.append(advance(pointer, element, arithmetic, kind.materialized.offset))
+                pointer = leaves.of(operands[next(moved)])[0]
+                carried.append(advance(pointer, element, arithmetic, offset))
             carried += [arithmetic.value(number, width) for number, width in zip(wanted, widths, strict=True)]
             found.append(carried)
         return found
@@ -171,7 +171,7 @@ def _kind(operation: ir.Operation, operands: Sequence[ir.Value], wanted: Callabl
     views = [view(result.type) for result in operation.results]
     results = [carried_by(result.type) for result in operation.results]
     elements = [_element(each) for each in views]
-    moved = next((at for at, each in enumerate(operands) if _element(view(each.type)) is not None), None)
+    moved = [at for at, each in enumerate(operands) if _element(view(each.type)) is not None]
     widths: list[list[int]] = []
     for result, carried, element in zip(operation.results, results, elements, strict=True):
         types = carried.types if carried else (result.type,)
@@ -205,10 +205,11 @@ def evaluate(operation: ir.Operation, semantics: Semantics) -> Materialized:
     values = [algebraic(view(operand.type), index) for index, operand in enumerate(operation.operands)]
     given = semantics(*values, **plain_attributes(operation))
     each: list[Any] = given if isinstance(given, list) else [given]  # pyright: ignore[reportUnknownVariableType]
-    offset: Any = 0
     found: list[tuple[Number, ...]] = []
+    offsets: list[Integer] = []
     for result, value in zip(operation.results, each, strict=True):
         type_view = view(result.type)
+        offset: Any = 0
         if isinstance(type_view, MemRef):
             value, offset = (value.layout, value.offset) if isinstance(value, View) else (value, 0)
             value, offset = as_typed(type_view.layout, value, offset)
@@ -224,7 +225,8 @@ def evaluate(operation: ir.Operation, semantics: Semantics) -> Materialized:
             else:
                 value, _ = as_typed(plain(type_view), value.layout, 0)
         found.append(tuple(_behind(type_view, value)))
-    return Materialized(tuple(found), offset)
+        offsets.append(offset)
+    return Materialized(tuple(found), tuple(offsets))
 
 
 def as_typed(expected: Any, layout: Any, offset: Any) -> tuple[Any, Any]:

@@ -37,10 +37,10 @@ func.func @load(%atom: !load, %from: !box, %to: !shared) {
 // CHECK-NEXT: %[[UNREALIZED_CONVERSION_CAST_1:.*]] = builtin.unrealized_conversion_cast %[[ARG2]] : ![[MEMREF_SMEM_F16]] to !llvm.ptr<3>
 // CHECK-NEXT: %[[SYNC:.*]] = nvvm.elect.sync -> i1
 // CHECK-NEXT: scf.if %[[SYNC]] {
-// CHECK-NEXT: %[[INTTOPTR:.*]] = llvm.inttoptr %[[UNREALIZED_CONVERSION_CAST]]#1 : i32 to !llvm.ptr<3>
 // CHECK-NEXT: %[[C0_I32:.*]] = arith.constant 0 : i32
 // CHECK-NEXT: %[[C32_I32:.*]] = arith.constant 32 : i32
 // CHECK-NEXT: %[[C1_I32:.*]] = arith.constant 1 : i32
+// CHECK-NEXT: %[[INTTOPTR:.*]] = llvm.inttoptr %[[UNREALIZED_CONVERSION_CAST]]#1 : i32 to !llvm.ptr<3>
 // CHECK-NEXT: nvvm.cp.async.bulk.tensor.shared.cluster.global %[[UNREALIZED_CONVERSION_CAST_1]], %[[UNREALIZED_CONVERSION_CAST]]#0, %[[INTTOPTR]], box[%[[C0_I32]], %[[C32_I32]], %[[C1_I32]]] l2_cache_hint = %[[UNREALIZED_CONVERSION_CAST]]#3 {isCTAOnly = true} : !llvm.ptr<3>, !llvm.ptr
 // CHECK-NEXT: }
 // CHECK-NEXT: return

@@ -13,14 +13,14 @@ import pytest
 from emulated_runs import EmulatedKernels
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from launches import host_program, launched
 
 from cutecc.arguments.grammar import parse_spec
 from cutecc.arguments.specs import Spec
 from cutecc.emulator.tensor_map import Im2colMap, decode
 from cutecc.errors import LaunchError
 from cutecc.kernel import Kernel
-from cutecc.runtime.launch import TENSOR_MAP_BYTES, Launch
-from cutecc.runtime.program.evaluation import Evaluator
+from cutecc.runtime.launch import TENSOR_MAP_BYTES
 
 KERNEL = Path(__file__).with_name("kernels") / "im2col.py"
 PIPELINES = ("nvidia", "open")
@@ -150,39 +150,16 @@ def test_any_window(emulated: EmulatedKernels, modes: int) -> None:
     check()
 
 
-class Launched:
-    """A host that keeps what kernels are launched with."""
-
-    def __init__(self) -> None:
-        self.launches: list[tuple[object, bytes]] = []
-
-    def launch(self, launch: Launch) -> int:
-        self.launches.append((launch.grid, bytes(launch.parameters)))
-        return 0
-
-
-def launched(evaluate: Evaluator, convolution: Convolution) -> tuple[object, bytes]:
-    """The grid, and the parameters."""
-    host = Launched()
-    evaluate(convolution.leaves, host)  # type: ignore[arg-type]
-    (found,) = host.launches
-    return found
-
-
 @pytest.mark.parametrize("blocks", [1, 2])
 @pytest.mark.parametrize("modes", RAGGED)
 def test_descriptors_and_coordinates_are_those_of_the_wheel(emulated: EmulatedKernels, modes: int, blocks: int) -> None:
     """Bit for bit, and what the emulator reads in them is the convolution."""
-    programs = []
-    for pipeline in PIPELINES:
-        program = compiled(emulated, modes, pipeline, blocks=blocks).host_program
-        assert program is not None
-        programs.append(Evaluator(program))
+    programs = [host_program(compiled(emulated, modes, pipeline, blocks=blocks)) for pipeline in PIPELINES]
 
     @given(convolutions(modes, most=300))
     @settings(max_examples=100, deadline=None)
     def check(convolution: Convolution) -> None:
-        wheel, ours = (launched(program, convolution) for program in programs)
+        wheel, ours = (launched(program, convolution.leaves) for program in programs)
         assert ours == wheel
         described = decode(ours[1][:TENSOR_MAP_BYTES])
         assert isinstance(described, Im2colMap)
@@ -201,9 +178,7 @@ CORNERS = {1: 32768, 2: 128, 3: 16}
 
 @pytest.mark.parametrize("modes", CORNERS)
 def test_what_a_descriptor_has_no_room_for_is_refused(emulated: EmulatedKernels, modes: int) -> None:
-    program = compiled(emulated, modes, "open").host_program
-    assert program is not None
-    evaluate, most = Evaluator(program), CORNERS[modes]
+    program, most = host_program(compiled(emulated, modes, "open")), CORNERS[modes]
     last = modes - 1
     # One mode of pixels is as large as it takes; the others have one pixel.
     at = functools.partial(along, modes)
@@ -220,9 +195,9 @@ def test_what_a_descriptor_has_no_room_for_is_refused(emulated: EmulatedKernels,
             f"the last tap along mode {last} .* is not 0 to {2 * most - 1}",
         ),
     ):
-        launched(evaluate, fits)
+        launched(program, fits.leaves)
         with pytest.raises(LaunchError, match=message):
-            launched(evaluate, too_much)
+            launched(program, too_much.leaves)
 
 
 def along(modes: int, **numbers: int) -> Convolution:
