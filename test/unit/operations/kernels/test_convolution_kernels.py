@@ -21,12 +21,14 @@ F16 = "tensor_op:16x8x16:f16:f16:f32"
 BF16 = "tensor_op:16x8x16:bf16:bf16:f32"
 TF32 = "tensor_op:16x8x8:tf32:tf32:f32"
 FAST_F32 = f"{TF32}:multiply_add_fast_f32"
+FAST_F16 = "tensor_op:16x8x16:f32:f32:f32:multiply_add_fast_f16"
+FAST_BF16 = "tensor_op:16x8x8:f32:f32:f32:multiply_add_fast_bf16"
 F64 = "tensor_op:8x8x4:f64:f64:f64"
 I8 = "tensor_op:16x8x32:i8:i8:i32:multiply_add_saturate"
 E4M3 = "tensor_op:16x8x32:f8E4M3FN:f8E4M3FN:f32"
 SIMT, SIMT_F64 = "simt:1x1x1:f32:f32:f32", "simt:1x1x1:f64:f64:f64"
 SMALL, NARROW, BYTES = "32x32x32:stages=3:warps=2x1x1", "32x32x8:stages=3:warps=1x1x1", "32x64x64:stages=2:warps=1x2x1"
-EXACT, DOUBLE, SUM, TF32_FACTORS = 0, 1e-14, 2e-5, 1e-2
+EXACT, DOUBLE, SUM, TF32_FACTORS, BF16_FACTORS = 0, 1e-14, 2e-5, 1e-2, 8e-2
 
 
 def sizes(channels: int, filters: int, **changes: Any) -> ConvolutionProblem:
@@ -67,6 +69,8 @@ CASES: dict[str, tuple[ConvolutionDescription, ConvolutionProblem, float, dict[s
         describe("fprop", F64, d="f64:row:1", iterator="analytic"),
         *(sizes(20, 17), DOUBLE, {}),
     ),
+    "fprop-fast-bf16": (describe("fprop", FAST_BF16, d="f32:row:1"), sizes(20, 36), BF16_FACTORS, {}),
+    "wgrad-fast-f16": (describe("wgrad", FAST_F16, d="f32:row:1"), sizes(20, 36), TF32_FACTORS, {}),
     "fprop-split": (
         describe("fprop", F16, d="f32:row:1", product_mode="split_k_serial"),
         *(sizes(40, 24), SUM, {"slices": 5, "launches": 2}),
