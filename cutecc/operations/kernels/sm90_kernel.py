@@ -271,9 +271,9 @@ class Sm90Gemm(GemmKernel):
         """Whether there is a task at a position."""
         return position < tasks
 
-    def steps_at(self, position, tasks, problem, slices):
-        """How many steps the task at a position has; any number where there is none."""
-        return self.task(cutlass.min(position, tasks - 1), problem, slices).steps
+    def steps_of(self, position, ahead, tasks, problem, slices):
+        """How many steps the task has that comes `ahead` tasks later; any number where there is none."""
+        return self.task(cutlass.min(position + ahead, tasks - 1), problem, slices).steps
 
     @cute.jit
     def produce(self, problem, slices, load_a, load_b, full, empty):
@@ -363,7 +363,7 @@ class Sm90Gemm(GemmKernel):
             # for its first turn: a fresh barrier counts as just past phase 1.
             turn = 1 - group
             if group == 1:
-                stage, phase = self.advanced(stage, phase, self.steps_at(position, tasks, problem, slices))
+                stage, phase = self.advanced(stage, phase, self.steps_of(position, 0, tasks, problem, slices))
                 position = self.advance(position, clusters, problem)
             stride = clusters * 2
         while self.is_left(position, tasks):
@@ -388,8 +388,8 @@ class Sm90Gemm(GemmKernel):
                 self.release(empty + last, thread)
             if cutlass.const_expr(self.is_pingpong):
                 # What the other warpgroup multiplies lies between.
-                between = self.advance(position, clusters, problem)
-                stage, phase = self.advanced(stage, phase, self.steps_at(between, tasks, problem, slices))
+                between = self.steps_of(position, clusters, tasks, problem, slices)
+                stage, phase = self.advanced(stage, phase, between)
             outgoing = (operands, early, out, place, thread, group, task)
             self.finish(self.taken(sums), coordinates, outgoing, task, bounds, slices, workspace, thread)
             position = self.advance(position, stride, problem)

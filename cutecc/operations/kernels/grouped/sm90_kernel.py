@@ -18,7 +18,7 @@ from cutecc.operations.kernels.grouped.signature import is_packed
 from cutecc.operations.kernels.grouped.workspace import described
 from cutecc.operations.kernels.numeric import numeric
 from cutecc.operations.kernels.outgoing_boxes import OutgoingBoxes
-from cutecc.operations.kernels.sm90_kernel import WARPGROUP, Sm90Gemm, copy_tile
+from cutecc.operations.kernels.sm90_kernel import WARP, WARPGROUP, Sm90Gemm, copy_tile
 from cutecc.operations.kernels.workspace import ceil_div
 from cutecc.operations.operand import Operand
 
@@ -36,6 +36,8 @@ class GroupedTask(NamedTuple):
     span: Span
     problem: Problem
     """Of all groups."""
+    index: Any
+    """Of the task, among those of its group."""
 
 
 class GroupedSm90(GroupedKernel, Sm90Gemm):
@@ -89,23 +91,23 @@ class GroupedSm90(GroupedKernel, Sm90Gemm):
     def is_left(self, position: Position, tasks: Problem):
         return self.groups.is_left(position, tasks)
 
-    def steps_at(self, position: Position, tasks: Problem, problem: Problem, slices):
+    def steps_of(self, position: Position, ahead, tasks: Problem, problem: Problem, slices):
         if self.groups.axis in (0, 1):
             return ceil_div(problem.k, self.tile[2])
-        last = cutlass.min(position.group, problem.groups - 1)
-        return ceil_div(self.groups.span(problem, last).size(2), self.tile[2])
+        group = cutlass.min(self.advance(position, ahead, problem).group, problem.groups - 1)
+        return ceil_div(self.groups.span(problem, group).size(2), self.tile[2])
 
     def task(self, position: Position, problem: Problem, slices) -> GroupedTask:
         span = self.groups.span(problem, position.group)
         tiles = self.rasterization.tiles([span.size(axis) for axis in range(3)])
-        m, n = self.rasterization.tile_of(position.index - position.first, tiles)
+        index = position.index - position.first
+        m, n = self.rasterization.tile_of(index, tiles)
         along_m, along_n = self.cluster
         block_m, block_n = self.place()
         steps = ceil_div(span.size(2), self.tile[2])
         zero = cutlass.Int32(0)
-        return GroupedTask(
-            m * along_m + block_m, n * along_n + block_n, position.group, zero, zero, steps, span, problem
-        )
+        of_block = m * along_m + block_m, n * along_n + block_n
+        return GroupedTask(*of_block, position.group, zero, zero, steps, span, problem, index)
 
     def sources(self, load_a, load_b):
         mask_a, mask_b = self.receivers(*self.place())
@@ -118,8 +120,9 @@ class GroupedSm90(GroupedKernel, Sm90Gemm):
         block_m, block_n = self.place()
         tile_m, tile_n, tile_k = self.tile
         begin_m, begin_n, begin_k = task.span.begin
-        descriptor_a = self.descriptor("a", problem, task.batch)
-        descriptor_b = self.descriptor("b", problem, task.batch)
+        descriptor_a, descriptor_b = (self.descriptor(name, task) for name in ("a", "b"))
+        if cutlass.const_expr(self.described):
+            self.acquire([descriptor_a, descriptor_b], self.is_first(task, 1))
         load_a = self.shifted(load_a, "MK", (begin_m, begin_k), task.batch)
         load_b = self.shifted(load_b, "NK", (begin_n, begin_k), task.batch)
         tma_a, from_a, to_a = self.partitioned(load_a, (tile_m, tile_k), block_n, sharers=self.cluster[1])
@@ -140,13 +143,21 @@ class GroupedSm90(GroupedKernel, Sm90Gemm):
             coordinates = cute.domain_offset(begin, coordinates)
         return copy, coordinates, staged
 
-    def descriptor(self, name: str, problem: Problem, group):
-        """The group's own descriptor, ready for TMA; `None` where there is none."""
-        if name not in self.described:
-            return None
-        found = descriptor(self.grouped, problem, name, group)
-        cpasync.fence_tma_desc_acquire(found)
-        return found
+    def descriptor(self, name: str, task: GroupedTask):
+        """The group's own descriptor; `None` where there is none."""
+        return descriptor(self.grouped, task.problem, name, task.batch) if name in self.described else None
+
+    def is_first(self, task: GroupedTask, every: int):
+        """Whether this is the first task of its group for who takes every so many of this block's tasks."""
+        _, clusters = self.turn()
+        return task.index < clusters * every
+
+    @cute.jit
+    def acquire(self, descriptors, is_first):
+        """Have TMA read descriptors anew that another kernel has written; once is enough."""
+        if is_first:
+            for each in descriptors:
+                cpasync.fence_tma_desc_acquire(each)
 
     def bounds(self, problem: Problem, task: GroupedTask, shape, place):
         begin, end = task.span.begin[:2], task.span.end
@@ -172,5 +183,8 @@ class GroupedSm90(GroupedKernel, Sm90Gemm):
             return ClippedBoxes(*parts, thread % WARPGROUP, group).clip(target, begin, end, self.groups.axis)
         found = OutgoingBoxes(*parts, thread % WARPGROUP, group)
         if "d" in self.described:
-            found.options = {"tma_desc_ptr": self.descriptor("d", task.problem, batch)}
+            found.options = {"tma_desc_ptr": self.descriptor("d", task)}
+            # The first warp has TMA write.
+            is_first = self.is_first(task, 2 if self.is_pingpong else 1) & (thread % WARPGROUP < WARP)
+            self.acquire([self.descriptor("d", task)], is_first)
         return found
