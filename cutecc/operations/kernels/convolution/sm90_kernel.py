@@ -12,7 +12,8 @@ from cutecc.operations.kernels.convolution.digits import added, digits_of
 from cutecc.operations.kernels.convolution.gathered import GatheredLoads
 from cutecc.operations.kernels.convolution.signature import Geometry
 from cutecc.operations.kernels.convolution.windows import Taps, all_taps, window
-from cutecc.operations.kernels.sm90_kernel import Sm90Gemm, copy_tile
+from cutecc.operations.kernels.sm90_kernel import Sm90Gemm
+from cutecc.operations.kernels.sm90_stages import copy_tile
 from cutecc.operations.kernels.workspace import ceil_div
 
 

@@ -12,7 +12,7 @@ from cutecc.operations.kernels.convolution.digits import added, digits_of
 from cutecc.operations.kernels.convolution.signature import Geometry
 from cutecc.operations.kernels.convolution.sm90_kernel import Sm90Convolution
 from cutecc.operations.kernels.convolution.windows import all_taps, window
-from cutecc.operations.kernels.sm90_kernel import copy_tile
+from cutecc.operations.kernels.sm90_stages import copy_tile
 
 
 class Sm90Wgrad(Sm90Convolution):

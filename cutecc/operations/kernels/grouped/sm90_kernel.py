@@ -18,7 +18,8 @@ from cutecc.operations.kernels.grouped.signature import is_packed
 from cutecc.operations.kernels.grouped.workspace import described
 from cutecc.operations.kernels.numeric import numeric
 from cutecc.operations.kernels.outgoing_boxes import OutgoingBoxes
-from cutecc.operations.kernels.sm90_kernel import WARP, WARPGROUP, Sm90Gemm, copy_tile
+from cutecc.operations.kernels.sm90_kernel import Sm90Gemm
+from cutecc.operations.kernels.sm90_stages import WARP, WARPGROUP, copy_tile
 from cutecc.operations.kernels.workspace import ceil_div
 from cutecc.operations.operand import Operand
 
