@@ -1,23 +1,22 @@
 """Grouped products as a function of torch tensors, with derivatives: what is chosen for a call is kept for others.
 
-All is one operator of torch, `cutecc::grouped_mm`: each of its derivatives is such a product again.
+All is one operator of torch, `cutecc::grouped_mm`: each of its derivatives is such a product again. Importing this
+raises `UsageError` without torch.
 """
 
 from __future__ import annotations
 
-import importlib
-import sys
 from typing import Any
 
 from cutecc.config import Settings
-from cutecc.errors import ArgumentError, UsageError
+from cutecc.errors import ArgumentError
 from cutecc.operations.epilogue.declarations import Row
 from cutecc.operations.gemm import Gemm
 from cutecc.operations.grouped.operation import GroupedGemm
 from cutecc.operations.grouped.problem import VARYING
 from cutecc.operations.grouped.reading import read_arguments
 from cutecc.operations.operand import common_alignment
-from cutecc.operations.torch_types import TYPES
+from cutecc.operations.torch_types import TYPES, import_torch
 from cutecc.operations.views import DeviceMatrix
 from cutecc.runtime.recent import Recent
 from cutecc.support import forks
@@ -31,8 +30,7 @@ _SCHEMA = (
 )
 _NAMES = {torch: name for name, torch in TYPES.items()}
 
-_registered: list[Any] = []
-"""The operator of torch, once there is one."""
+_torch: Any = import_torch()
 _chosen: Recent[Any, Any] = Recent(_FORMS)
 _classes: Recent[Any, Any] = Recent(_FORMS)
 _operations: Recent[Any, Any] = Recent(_FORMS)
@@ -68,29 +66,11 @@ def grouped_mm(
         raise ArgumentError(f"A and B of the shapes {_shapes(A, B)} {what}")
     if A.shape[-1] != B.shape[-2]:
         raise ArgumentError(f"A has a K of {A.shape[-1]}, and B of {B.shape[-2]}")
-    return _operator()(A, B, offs, bias, out_dtype, False, emulate_on_cpu)
+    return _operator(A, B, offs, bias, out_dtype, False, emulate_on_cpu)
 
 
 def _shapes(a: Any, b: Any) -> str:
     return f"{tuple(a.shape)} and {tuple(b.shape)}"
-
-
-def _operator() -> Any:
-    """The operator of torch. Raises `UsageError` without torch."""
-    if not _registered:
-        _register()
-    return _registered[0]
-
-
-def _register() -> None:
-    try:
-        torch: Any = importlib.import_module("torch")
-    except ImportError as error:
-        raise UsageError(f"torch cannot be imported: {error}", hints=["pip install 'cutecc[torch]'"]) from None
-    found: Any = torch.library.custom_op("cutecc::grouped_mm", _compute, mutates_args=(), schema=_SCHEMA)
-    found.register_fake(_allocated)
-    found.register_autograd(_derivatives, setup_context=_keep)
-    _registered.append(found)
 
 
 def _compute(a: Any, b: Any, offs: Any, bias: Any, out_dtype: Any, columns: bool, emulate: bool) -> Any:
@@ -167,8 +147,7 @@ def _biased(accum: Any, bias: Any) -> Any:
 
 
 def _rounds_f32(a: Any) -> bool:
-    torch: Any = importlib.import_module("torch")
-    return a.dtype == torch.float32 and bool(torch.backends.cuda.matmul.allow_tf32)
+    return a.dtype == _torch.float32 and bool(_torch.backends.cuda.matmul.allow_tf32)
 
 
 def _allocated(a: Any, b: Any, offs: Any, bias: Any, out_dtype: Any, columns: bool, emulate: bool) -> Any:
@@ -197,7 +176,7 @@ def _derivatives(ctx: Any, gradient: Any) -> tuple[Any, ...]:
 
     def product(first: Any, second: Any, like: Any) -> Any:
         columns = like.stride(-1) != 1 and like.stride(-2) == 1
-        return _operator()(first, second, offs, None, like.dtype, columns, ctx.emulate)
+        return _operator(first, second, offs, None, like.dtype, columns, ctx.emulate)
 
     of_a = product(gradient, b.mT, a) if needs_a else None
     of_b = product(a.mT, gradient, b) if needs_b else None
@@ -207,15 +186,14 @@ def _derivatives(ctx: Any, gradient: Any) -> tuple[Any, ...]:
 
 def _bias_derivative(ctx: Any, a: Any, b: Any, offs: Any, gradient: Any) -> Any:
     """The sums of the columns of each group, or of all groups."""
-    torch: Any = importlib.import_module("torch")
     dtype, modes = ctx.bias
     if a.dim() == 3 and b.dim() == 2:
         return gradient.sum(0, dtype=dtype)
     if a.dim() == 2 and b.dim() == 3:
         ones = gradient.new_ones((1, gradient.shape[0]))
-        sums = _operator()(ones, gradient, offs, None, torch.float32, False, ctx.emulate).squeeze(1)
+        sums = _operator(ones, gradient, offs, None, _torch.float32, False, ctx.emulate).squeeze(1)
     else:
-        sums = gradient.sum(1, dtype=torch.float32)
+        sums = gradient.sum(1, dtype=_torch.float32)
     return (sums.sum(0) if modes == 1 else sums).to(dtype)
 
 
@@ -225,5 +203,7 @@ def _laid_out(gradient: Any) -> Any:
     return gradient if 0 not in steps and 1 in gradient.stride()[-2:] else gradient.contiguous()
 
 
-if "torch" in sys.modules:
-    _register()  # at once: torch.compile cannot trace a call that registers an operator
+# Here and not when it is first called, so that `torch.compile` finds it.
+_operator: Any = _torch.library.custom_op("cutecc::grouped_mm", _compute, mutates_args=(), schema=_SCHEMA)
+_operator.register_fake(_allocated)
+_operator.register_autograd(_derivatives, setup_context=_keep)

