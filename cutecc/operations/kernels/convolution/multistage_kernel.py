@@ -34,7 +34,7 @@ class MultistageConvolution:
     @cute.jit
     def __call__(self, problem, geometry, a, b, operands, workspace, slices, multiprocessors, stream):
         """Launch all that the operation takes; `signature.py` says on what."""
-        self.run(problem, (Geometry(*geometry), a), b, operands, workspace, slices, multiprocessors, stream)
+        self.launch_all(problem, (Geometry(*geometry), a), b, operands, workspace, slices, multiprocessors, stream)
 
     def launch(self, problem, a, b, operands, workspace, slices, multiprocessors, stream) -> None:
         """One block for each tile of D, group and slice of K; each phase of a strided dgrad has tiles of its own."""
