@@ -1,11 +1,11 @@
 """Convolutions as functions of torch tensors, with derivatives: what is chosen for a call is kept for the next like it.
 
 All is one operator of torch, `cutecc::convolution`, of the three kinds: the derivatives of each are of the others.
-Importing this raises `UsageError` without torch.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,7 +29,8 @@ _SCHEMA = (
     "int groups, bool emulate) -> Tensor"
 )
 
-_torch = import_torch()
+_registered: list[Any] = []
+"""The operator of torch, once there is one."""
 _chosen: Recent[Any, Convolution] = Recent(_FORMS)
 _operations: Recent[ConvolutionDescription, Convolution] = Recent(_FORMS)
 _lock = forks.lock()
@@ -155,7 +156,21 @@ def _call(
     groups: int,
     emulate: bool,
 ) -> Any:
-    return _operator(kind, a, b, bias, extents, stride, padding, dilation, groups, emulate)
+    return _operator()(kind, a, b, bias, extents, stride, padding, dilation, groups, emulate)
+
+
+def _operator() -> Any:
+    """The operator of torch. Raises `UsageError` without torch."""
+    if not _registered:
+        _register()
+    return _registered[0]
+
+
+def _register() -> None:
+    found: Any = import_torch().library.custom_op("cutecc::convolution", _compute, mutates_args=(), schema=_SCHEMA)
+    found.register_fake(_allocated)
+    found.register_autograd(_derivatives, setup_context=_keep)
+    _registered.append(found)
 
 
 def _compute(
@@ -224,7 +239,8 @@ def _biased(accum: Any, bias: Any) -> Any:
 
 
 def _rounds_f32(a: Any) -> bool:
-    return a.dtype == _torch.float32 and bool(_torch.backends.cudnn.allow_tf32)
+    torch = import_torch()
+    return a.dtype == torch.float32 and bool(torch.backends.cudnn.allow_tf32)
 
 
 def _allocated(
@@ -264,7 +280,7 @@ def _derivatives(ctx: Any, gradient: Any) -> tuple[Any, ...]:
     gradient = _channels_last(gradient)
 
     def call(kind: Kind, first: Any, second: Any, like: Any) -> Any:
-        return _operator(kind, first, second, None, like.shape[2:], *ctx.steps)
+        return _operator()(kind, first, second, None, like.shape[2:], *ctx.steps)
 
     of_a = of_b = of_bias = None
     match ctx.kind:
@@ -283,11 +299,10 @@ def _derivatives(ctx: Any, gradient: Any) -> tuple[Any, ...]:
 
 
 def _channels_last(gradient: Any) -> Any:
-    formats = {4: _torch.channels_last, 5: _torch.channels_last_3d}
+    torch = import_torch()
+    formats = {4: torch.channels_last, 5: torch.channels_last_3d}
     return gradient.contiguous(memory_format=formats[gradient.dim()])
 
 
-# Here and not when it is first called, so that `torch.compile` finds it.
-_operator: Any = _torch.library.custom_op("cutecc::convolution", _compute, mutates_args=(), schema=_SCHEMA)
-_operator.register_fake(_allocated)
-_operator.register_autograd(_derivatives, setup_context=_keep)
+if "torch" in sys.modules:  # so that `torch.compile` need not trace it
+    _register()
