@@ -13,10 +13,12 @@ class Problem:
     n: int
     k: int
     batches: int = 1
+    repeats: tuple[float, float] = (1.0, 1.0)
+    """How often each element of A, and of B, comes in the matrix: of one that a convolution gathers, with every tap."""
 
     def transposed(self) -> Problem:
         """M and N exchanged."""
-        return Problem(self.n, self.m, self.k, self.batches)
+        return Problem(self.n, self.m, self.k, self.batches, self.repeats[::-1])
 
 
 LARGE = Problem(32768, 32768, 8192)

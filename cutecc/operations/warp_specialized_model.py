@@ -107,7 +107,8 @@ def cycles(
         overlaps = tile.schedule == "pingpong"
         total += (turns - 1) * (max(multiply, (multiply + write) / 2) if overlaps else multiply + write)
         alone += 0 if overlaps else (turns - 1) * write
-    once = (problem.m * description.a.bits + problem.n * description.b.bits) * problem.k
+    (of_a, of_b) = problem.repeats
+    once = (problem.m * description.a.bits / of_a + problem.n * description.b.bits / of_b) * problem.k
     once += problem.m * problem.n * _result_bits(description)
     memory = once * problem.batches / 8 / GLOBAL_BYTES / multiprocessors
     powered = tasks * along_m * along_n * steps * _multiplying(description) / multiprocessors * costs.throttle
@@ -145,8 +146,9 @@ class _Loads:
         self.grid, self.swizzle, self.costs = grid, description.swizzle, costs
         self.waiting = costs.round_trip / (description.tile.stages - 1)
         inside_m, inside_n = problem.m / (grid[0] * m * along_m), problem.n / (grid[1] * n * along_n)
-        self.distinct = m * along_m * inside_m, n * along_n * inside_n
-        """Rows of A, and of B, of a cluster."""
+        of_a, of_b = problem.repeats
+        self.distinct = m * along_m * inside_m / of_a, n * along_n * inside_n / of_b
+        """Rows of A, and of B, of a cluster that come to the L2 cache first."""
         # The blocks of a cluster that share rows fetch a part of them each.
         counted_a = m * along_m * _counted(description, "a", problem, inside_m, costs)
         counted_b = n * along_n * _counted(description, "b", problem, inside_n, costs)
@@ -173,7 +175,15 @@ def _counted(description: GemmDescription, name: str, problem: Problem, inside: 
     contiguous = problem.k if is_read_along_k(description, name) else extent
     pitch = ceil(contiguous * operand.bits / 8 / WIDEST_ALIGNMENT) * WIDEST_ALIGNMENT
     within = 1.0 if pitch % _ROW_BYTES == 0 else costs.least_aligned if pitch % 32 else costs.half_aligned
-    return inside * within + (1 - inside) * costs.outside
+    return _parts(description, name) * (inside * within + (1 - inside) * costs.outside)
+
+
+def _parts(description: GemmDescription, name: str) -> float:
+    """In how many parts TMA fetches 128 bytes of a row of A or B: narrow boxes of what does not lie along K."""
+    if is_read_along_k(description, name):
+        return 1.0
+    whole = _ROW_BYTES * 8 // (description.a if name == "a" else description.b).bits
+    return whole / gcd(description.tile.threadblock[name == "b"], whole)
 
 
 def _spread(swizzle: str, tiles: int, grid: tuple[int, int]) -> tuple[float, float]:

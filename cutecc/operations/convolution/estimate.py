@@ -17,18 +17,31 @@ def cycles(description: ConvolutionDescription, sizes: ConvolutionProblem) -> fl
 
 
 def multiplied(description: ConvolutionDescription, sizes: ConvolutionProblem) -> Problem:
-    """The product that is computed, with what steps along K multiply in vain.
+    """The product that is computed, with what steps along K multiply in vain, and how often what is gathered repeats.
 
     The channels of each tap fill steps of their own, the last one with zeros, unless several taps share a step. Of a
     strided dgrad, each tap counts for the outputs of one phase only.
     """
-    product, depth = sizes.product(description), description.gemm.tile.threadblock[2]
+    product, depth = _repeating(description, sizes), description.gemm.tile.threadblock[2]
     if description.kind == "wgrad" or description.iterator in ("few_channels", "fixed_channels"):
         return product
     steps = sizes.taps * ceil(product.k / sizes.taps / depth)
     if description.kind == "dgrad" and description.iterator == "optimized":
         steps = ceil(steps / prod(sizes.stride))
     return replace(product, k=steps * depth)
+
+
+def _repeating(description: ConvolutionDescription, sizes: ConvolutionProblem) -> Problem:
+    product, activations = sizes.product(description), sizes.batch * prod(sizes.image) * sizes.channels_of_group
+    outputs = sizes.batch * prod(sizes.output) * sizes.filters_of_group
+    match description.kind:
+        case "fprop":
+            return replace(product, repeats=(max(1.0, product.m * product.k / activations), 1.0))
+        case "dgrad":
+            gathered = product.m * product.k / prod(sizes.stride)
+            return replace(product, repeats=(max(1.0, gathered / max(outputs, 1)), 1.0))
+        case "wgrad":
+            return replace(product, repeats=(1.0, max(1.0, product.n * product.k / activations)))
 
 
 def usual_sizes(description: ConvolutionDescription) -> ConvolutionProblem:
