@@ -28,6 +28,11 @@ class Access:
         self.first_m, self.first_n = coordinates[0]
         self.m, self.n = m, n
         self.given = None if rows is None else {row: rows(self.first_m + row) for row in self.patch.rows}
+        self.any_row = self.patch.rows[0]
+        """For what is the same in every row: outside of D all others are too, unless rows are given."""
+        if self.given is not None:
+            self.any_row = None
+            self.given[None] = (0, True)
 
     def row(self, row: int) -> tuple[Any, Any]:
         """Which row of the matrices one of the thread's is, and whether there is it."""

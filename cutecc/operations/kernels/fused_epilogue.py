@@ -67,7 +67,7 @@ class FusedEpilogue:
                     break
                 vector = self.of_batch(operand, argument, problem, batch)
                 if operand.kind == "row":
-                    loaded = access.load(vector, self.alignment(operand), places, access.patch.rows[0])
+                    loaded = access.load(vector, self.alignment(operand), places, access.any_row)
                 else:
                     loaded = cute.make_rmem_tensor((len(places),), vector.element_type)
                     for i, row in enumerate(places):
@@ -221,8 +221,8 @@ class _Pieces:
                     indices = [self.patch.columns.index(column) for column in columns]
                     found[operand.name] = _elements(self.early[operand.name], indices)
                 else:
-                    tensor = self.operands[operand.name]
-                    found[operand.name] = self.access.load(tensor, self.fused.alignment(operand), columns, row)
+                    tensor, place = self.operands[operand.name], self.access.any_row if operand.kind == "row" else row
+                    found[operand.name] = self.access.load(tensor, self.fused.alignment(operand), columns, place)
         return found
 
     def _values(self, loaded: dict[str, cute.Tensor], kind: str) -> dict[str, cute.TensorSSA]:
