@@ -24,6 +24,7 @@ from cutecc.operations.choosing import (
 from cutecc.operations.description import SPLIT_K_MODES, GemmDescription, Mode
 from cutecc.operations.epilogue.graph import Epilogue
 from cutecc.operations.fitting_instructions import fitting_instructions
+from cutecc.operations.instruction import ARITHMETICS, MathInstruction
 from cutecc.operations.metadata_filter import Fact, MetadataFilter
 from cutecc.operations.operand import Operand, Role, as_operand
 from cutecc.operations.status import YES, Status
@@ -89,7 +90,8 @@ def find(
     else:
         request = read_arguments(arguments)
         sizes = problem_of(problem) or request.problem or LARGE
-        described = iter(ranked(request, name, epilogue, sizes, operands=operands))
+        arithmetics = chosen.asked("arithmetic")
+        described = iter(ranked(request, name, epilogue, sizes, operands=operands, arithmetics=arithmetics))
     found: list[Found] = []
     known = False
     for each in described:
@@ -239,14 +241,16 @@ def ranked(
     *,
     split: bool = False,
     operands: Mapping[str, Any] | None = None,
+    arithmetics: Sequence[str] = (),
 ) -> list[GemmDescription]:
     """All descriptions for a product, the least estimated time first; with `split`, those that split K too.
 
-    Raises `UsageError` with the reason when there is none.
+    With `arithmetics` those that multiply and add in one of these ways, if there are any, else in the usual one. Raises
+    `UsageError` with the reason when there is none.
     """
     found: list[tuple[float, int, GemmDescription]] = []
     matrices = request.a, request.b, request.d
-    instructions = fitting_instructions(request.a, request.b, target=target)
+    instructions = _instructions(request, target, arithmetics)
     modes: tuple[Mode, ...] = (request.mode, *(SPLIT_K_MODES if split and request.mode == "gemm" else ()))
     for instruction in instructions:
         graph = request.epilogue(epilogue, operands, instruction.accumulator)
@@ -262,3 +266,12 @@ def ranked(
         first = candidates.choose(*matrices, target=target, c=request.c, epilogue=graph, mode=request.mode)
         found.append((0.0, 0, first))
     return [each for _, _, each in sorted(found, key=lambda entry: entry[:2])]
+
+
+def _instructions(request: Request, target: str, arithmetics: Sequence[str]) -> list[MathInstruction]:
+    found: list[MathInstruction] = []
+    for each in ARITHMETICS:
+        if each in arithmetics:
+            with suppress(UsageError):
+                found += fitting_instructions(request.a, request.b, arithmetic=each, target=target)
+    return found or fitting_instructions(request.a, request.b, target=target)

@@ -94,6 +94,11 @@ class MetadataFilter:
         """The first condition that `facts` do not meet; `None` when they meet all."""
         return next((each for each in self.conditions if not each.holds(facts)), None)
 
+    def asked(self, key: str) -> list[str]:
+        """The words of which a fact has to be one, where a condition with `=` says so."""
+        values = [each.value for each in self.conditions if (each.key, each.sign) == (key, "=")]
+        return [word.strip() for value in values for word in value.split("|")]
+
     def check_keys(self, known: set[str]) -> None:
         """Raise `UsageError` for a key that is not among `known`, which are the keys of all metadata there is."""
         for each in self.conditions:

@@ -52,6 +52,16 @@ def test_kernels_for_f32_keep_its_digits_unless_tf32_is_named() -> None:
     assert Gemm("tf32:row", "tf32:row", target="sm_90a").description.d == first.d
 
 
+@pytest.mark.parametrize("arithmetic", ["multiply_add_fast_f16", "multiply_add_fast_bf16", "multiply_add_fast_f32"])
+def test_other_arithmetics_of_f32_are_found_where_they_are_asked_for(arithmetic: str) -> None:
+    found = find("f32", "sm_90a", where=f"arithmetic={arithmetic},stages=3")
+    assert found and {(each.facts["unit"], each.facts["arithmetic"]) for each in found} == {("tensor_op", arithmetic)}
+    assert arithmetic in found[0].name
+    assert find("f16", "sm_90a", where=f"arithmetic={arithmetic}") == []
+    both = find("f32", "sm_80", where=f"arithmetic=multiply_add|{arithmetic}")
+    assert {each.facts["arithmetic"] for each in both} == {"multiply_add", arithmetic}
+
+
 @pytest.mark.slow
 def test_everything_on_offer() -> None:
     types = {str(facts_of(each.description)["a.dtype"]) for each in find(None, "sm_80", where="stages=3")}
