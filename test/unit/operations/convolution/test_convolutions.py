@@ -64,9 +64,11 @@ def problems(draw: st.DrawFn, op: Convolution) -> ConvolutionProblem:
     ones = st.just((1,) * rank)
     groups = draw(st.integers(1, 3)) if description.groups == "many" else 1
     a, b = description.gemm.a.alignment, description.gemm.b.alignment
-    # D is of f32 with an alignment of 4.
-    c = draw(st.integers(1, 5)) * (1 if groups > 1 or a == 1 else max(a, b, 4)) * groups
-    k = draw(st.integers(1, 5)) * (1 if groups > 1 or a == 1 else max(a, b, 4)) * groups
+    # D is of f32 with an alignment of 4. Of a Hopper wgrad the channels are those of whole boxes.
+    multiple = 1 if a == 1 else max(a, b, 4)
+    is_boxed = (description.kind, description.gemm.family) == ("wgrad", "sm90")
+    c = draw(st.integers(1, 2)) * 32 if is_boxed else draw(st.integers(1, 5)) * multiple * groups
+    k = draw(st.integers(1, 5)) * multiple * groups
     taps = draw(st.tuples(*[st.integers(1, 3)] * rank))
     dilation = draw(st.tuples(*[st.integers(1, 3)] * rank))
     padding = draw(st.tuples(*[st.tuples(st.integers(0, 3), st.integers(0, 3))] * rank))
