@@ -7,7 +7,6 @@ import os
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -15,16 +14,17 @@ import msgspec
 from cutecc.cache.folder import CacheError
 from cutecc.errors import Error, LaunchError, NoGpuError, UsageError
 from cutecc.operations import winners
-from cutecc.operations.candidates import ORDERS
-from cutecc.operations.choosing import EpilogueLike, device_target, problem_of, target_name
-from cutecc.operations.description import GemmDescription
-from cutecc.operations.discovery import Arguments, Request, ranked, read_arguments
-from cutecc.operations.fitting_instructions import USUAL_ACCUMULATORS
-from cutecc.operations.gemm import Gemm
-from cutecc.operations.operation import compile_all
-from cutecc.operations.tile_model import Problem, machine
+from cutecc.operations.any_description import Description
+from cutecc.operations.choosing import EpilogueLike, device_target, target_name
+from cutecc.operations.contest import Contest, ProductContest
+from cutecc.operations.convolution.contest import ConvolutionContest
+from cutecc.operations.convolution.geometry import ConvolutionProblem
+from cutecc.operations.convolution.operation import Convolution
+from cutecc.operations.discovery import Arguments
+from cutecc.operations.operation import Operation, compile_all
+from cutecc.operations.tile_model import Problem
 from cutecc.operations.tuning_results import Timed, Tuning
-from cutecc.operations.validity import refusal
+from cutecc.operations.words import shown
 from cutecc.runtime.timing import Samples
 
 BUDGET = 60.0
@@ -33,23 +33,21 @@ _MOST = 24
 """Kernels that are compiled at most before the swizzles of the best, those with the least estimated time."""
 _COMPILING = 0.6
 """The part of the budget after which no more kernels are compiled."""
-_TILE = 128
-"""M and N of a tile of usual size."""
 
-Timer = Callable[[Sequence[Gemm], Problem], Sequence[Samples | Error]]
+Timer = Callable[[Sequence[Any], Problem], Sequence[Samples | Error]]
 """Times operations on a problem in turn."""
 Tell = Callable[[str, int, int], None]
 """Told what is being done, and how many of how many are done."""
 
 
 def autotune(
-    arguments: Arguments,
+    arguments: Arguments | Convolution,
     budget: float = BUDGET,
     target: str | None = None,
     *,
     epilogue: EpilogueLike = "identity",
     operands: Mapping[str, Any] | None = None,
-    problem: tuple[int, ...] | None = None,
+    problem: tuple[int, ...] | ConvolutionProblem | None = None,
     workers: int | None = None,
     progress: bool = True,
     again: bool = False,
@@ -57,10 +55,12 @@ def autotune(
     timer: Timer | None = None,
     device_name: str | None = None,
 ) -> Tuning:
-    """The fastest kernel for a product on a GPU, found within `budget` seconds or somewhat more.
+    """The fastest kernel for a product or a convolution on a GPU, found within `budget` seconds or somewhat more.
 
     `arguments` are types, operands or arrays, as `find` takes them, `epilogue` and `operands` too; `problem`, (M, N, K)
     or with the batch behind, is theirs for arrays and has to be given otherwise. Arrays are neither read nor written.
+    Of a convolution, `arguments` is one, of which the tile, the instruction, the iterator, the way to split K and the
+    order of tiles are left open; `problem` is a `ConvolutionProblem`, by default what it was chosen for.
     The candidates with the least estimated time, those that split K among them where D is small, are compiled in
     `workers` processes and timed in turn on random normal data, with more memory in use than twice the L2 cache;
     medians count. Then the swizzles of the best are timed beside it.
@@ -72,23 +72,21 @@ def autotune(
     Raises `UsageError` for arguments that no kernel takes, `NoGpuError` where there is no GPU, and the error of the
     best candidate when none compiles and runs.
     """
-    request, sizes = _request(arguments, problem)
     gpu = device_name or _device_name(device)
-    name = target_name(target) if target or timer else device_target(device)
-    asked = _asked(request, name, epilogue, operands)
-    key = winners.key_of(gpu, asked, sizes)
-    if not again and (known := winners.remembered(key)) is not None and refusal(known[0]) is None:
-        return Tuning(Gemm.of(known[0]), sizes, gpu, known[1].microseconds)
+    contest = _contest(arguments, problem, target, epilogue, operands, device, is_timed_elsewhere=timer is not None)
+    sizes = contest.problem
+    key = winners.key_of(gpu, contest.asked, contest.sizes)
+    if not again and (known := winners.remembered(key)) is not None and contest.is_valid(known[0]):
+        return Tuning(contest.operation(known[0]), sizes, gpu, known[1].microseconds)
     end = time.monotonic() + budget
-    chosen = timer or _timer(device)
+    chosen = timer or _timer(contest, device)
     with _bar(progress) as tell:
-        listed = ranked(request, name, epilogue, sizes, split=_has_few_tiles(sizes, name), operands=operands)[:_MOST]
-        timed = _measured(listed, sizes, chosen, end - (1 - _COMPILING) * budget, workers, tell)
+        timed = _measured(contest.candidates()[:_MOST], contest, chosen, end - (1 - _COMPILING) * budget, workers, tell)
         best = timed[0]
         if best.samples is not None and time.monotonic() < end:
             # The best is timed again beside its variants: only times of one run are compared.
-            beside = [best.description, *_swizzled(best.description)]
-            again_timed = _measured(beside, sizes, chosen, end, workers, tell)
+            beside = [best.description, *contest.beside(best.description)]
+            again_timed = _measured(beside, contest, chosen, end, workers, tell)
             timed = [*again_timed, *timed[1:]]
             best = timed[0]
     if best.samples is None:
@@ -98,11 +96,11 @@ def autotune(
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     winner = winners.Winner(
         gpu,
-        asked,
-        "x".join(map(str, winners.shape_class(sizes))),
+        contest.asked,
+        "x".join(map(str, winners.shape_class(contest.sizes))),
         msgspec.Raw(best.description.to_json()),
         best.median,
-        (sizes.m, sizes.n, sizes.k, sizes.batches),
+        contest.sizes,
         count,
         now,
     )
@@ -110,12 +108,12 @@ def autotune(
         winners.remember(key, winner)
     except CacheError as error:
         notes = (error.message,)
-    return Tuning(Gemm.of(best.description), sizes, gpu, best.median, timed, notes)
+    return Tuning(contest.operation(best.description), sizes, gpu, best.median, timed, notes)
 
 
 def _measured(
-    descriptions: Sequence[GemmDescription],
-    problem: Problem,
+    descriptions: Sequence[Description],
+    contest: Contest,
     timer: Timer,
     end: float,
     workers: int | None,
@@ -123,13 +121,13 @@ def _measured(
 ) -> list[Timed]:
     """Compile until `end`, on the monotonic clock, at least the first ones; then time. The fastest first."""
     step = workers or os.cpu_count() or 1
-    ready: list[Gemm] = []
+    ready: list[Operation[Any]] = []
     failed: list[Timed] = []
     for start in range(0, len(descriptions), step):
         if start and time.monotonic() >= end:
             break
         tell("compiling", start, len(descriptions))
-        part = [Gemm.of(each) for each in descriptions[start : start + step]]
+        part = [contest.operation(each) for each in descriptions[start : start + step]]
         for op, result in zip(part, compile_all(part, workers=workers), strict=True):
             if isinstance(result, Error):
                 failed.append(Timed(op.description, error=result))
@@ -138,44 +136,13 @@ def _measured(
     found: list[Timed] = []
     if ready:
         tell("timing", 0, len(ready))
-        for op, result in zip(ready, timer(ready, problem), strict=True):
+        for op, result in zip(ready, timer(ready, contest.problem), strict=True):
             if isinstance(result, Error):
                 failed.append(Timed(op.description, error=result))
             else:
                 found.append(Timed(op.description, result))
         tell("timing", len(ready), len(ready))
     return [*sorted(found, key=lambda each: each.median), *failed]
-
-
-def _has_few_tiles(problem: Problem, target: str) -> bool:
-    """Whether D has too few tiles to keep a GPU busy, so that splitting K may help."""
-    tiles = -(-problem.m // _TILE) * -(-problem.n // _TILE)
-    return tiles < 2 * machine(target).multiprocessors
-
-
-def _swizzled(description: GemmDescription) -> list[GemmDescription]:
-    """The description with every other swizzle that it may have."""
-    others = [replace(description, swizzle=each) for each in ORDERS if each != description.swizzle]
-    return [each for each in others if refusal(each) is None]
-
-
-def _request(arguments: Arguments, problem: tuple[int, ...] | None) -> tuple[Request, Problem]:
-    request = read_arguments(arguments)
-    sizes = problem_of(problem) or request.problem
-    if sizes is None:
-        raise UsageError("autotune needs the sizes of the product", hints=["problem=(M, N, K), or arrays"])
-    if sizes.batches > 1 and request.mode == "gemm":
-        request = replace(request, mode="batched")
-    return request, sizes
-
-
-def _asked(request: Request, target: str, epilogue: EpilogueLike, operands: Mapping[str, Any] | None) -> str:
-    """What a winner is remembered for, besides device and sizes."""
-    source = "no source" if request.c is None else str(request.c)
-    # For the graph's key alone: what the instruction adds in is part of the winner.
-    accumulator = USUAL_ACCUMULATORS.get(request.a.dtype, "f32")
-    graph = request.epilogue(epilogue, operands, accumulator)
-    return " ".join([target, str(request.a), str(request.b), source, str(request.d), request.mode, graph.key])
 
 
 def _device_name(device: int) -> str:
@@ -190,15 +157,35 @@ def _device_name(device: int) -> str:
     return driver.device_name(device)
 
 
-def _timer(device: int) -> Timer:
-    def timer(operations: Sequence[Gemm], problem: Problem) -> Sequence[Samples | Error]:
-        from cutecc.operations.tuning_data import time_products
+def _timer(contest: Contest, device: int) -> Timer:
+    def timer(operations: Sequence[Any], problem: Problem) -> Sequence[Samples | Error]:
         from cutecc.runtime.workspace import Workspace
 
         with Workspace(device) as gpu:
-            return time_products(operations, problem, gpu)
+            return contest.time(operations, gpu)
 
     return timer
+
+
+def _contest(
+    arguments: Arguments | Convolution,
+    problem: tuple[int, ...] | ConvolutionProblem | None,
+    target: str | None,
+    epilogue: EpilogueLike,
+    operands: Mapping[str, Any] | None,
+    device: int,
+    *,
+    is_timed_elsewhere: bool,
+) -> Contest:
+    """What is asked for; the target of a product is by default that of the GPU."""
+    if isinstance(arguments, Convolution):
+        if not isinstance(problem, ConvolutionProblem | None):
+            raise UsageError(f"the sizes of a convolution are a ConvolutionProblem, not {shown(problem)}")
+        return ConvolutionContest(arguments, problem)
+    if isinstance(problem, ConvolutionProblem):
+        raise UsageError("a ConvolutionProblem is of a convolution", hints=["autotune(Conv2d(…), problem=…)"])
+    name = target_name(target) if target or is_timed_elsewhere else device_target(device)
+    return ProductContest(arguments, problem, name, epilogue, operands)
 
 
 @contextmanager

@@ -26,32 +26,43 @@ _SEED = 2024
 _MOST_BYTES = 1 << 31
 """Random bytes of one array: a longer one repeats them."""
 
-Launch = Callable[[Gemm, dict[str, Any], Any, int], object]
+Launch = Callable[[Any, dict[str, Any], Any, int], object]
 """Puts a product with these arguments, a workspace and a stream on the device."""
 
 
 def time_products(
     operations: Sequence[Gemm], problem: Problem, gpu: Workspace, launch: Launch | None = None
 ) -> list[Samples | Error]:
-    """The times of each operation on the problem, or why it cannot be launched.
+    """The times of each product on the problem, or why it cannot be launched. `launch` is for tests."""
+    sizes = problem.m, problem.n, problem.k, problem.batches
+    make = partial(_arguments, cast(GemmVariant, operations[0].variants[0]), problem)
+    return time_in_turn(operations, gpu, make, lambda op: op.workspace_bytes(problem=sizes), launch or launched)
+
+
+def time_in_turn(
+    operations: Sequence[Any],
+    gpu: Workspace,
+    make: Callable[[Workspace, np.random.Generator], dict[str, tuple[Any, int]]],
+    workspace_bytes: Callable[[Any], int],
+    launch: Launch,
+) -> list[Samples | Error]:
+    """The times of each operation, or why it cannot be launched.
 
     All work on the same random normal data, of which there are as many sets as exceed twice the L2 cache; calls take
-    turns with them. Data and workspaces are freed at the end. `launch` is for tests.
+    turns with them. `make` makes the arguments of a set, each with its bytes. Data and workspaces are freed at the end.
     """
-    start = launch or _launch
     generator = np.random.default_rng(_SEED)
     failures: dict[int, Error] = {}
     calls: dict[str, list[Callable[[], object]]] = {}
     with gpu.scope():
-        variant = cast(GemmVariant, operations[0].variants[0])
-        first = _arguments(variant, problem, gpu, generator)
+        first = make(gpu, generator)
         count = sets_needed(sum(size for _, size in first.values()), gpu.l2_bytes)
-        sets = [first, *(_arguments(variant, problem, gpu, generator) for _ in range(count - 1))]
+        sets = [first, *(make(gpu, generator) for _ in range(count - 1))]
         for index, op in enumerate(operations):
-            size = op.workspace_bytes(problem=(problem.m, problem.n, problem.k, problem.batches))
+            size = workspace_bytes(op)
             workspace = _workspace(gpu, size) if size else None
             found = [
-                partial(start, op, {name: each for name, (each, _) in arguments.items()}, workspace, gpu.stream)
+                partial(launch, op, {name: each for name, (each, _) in arguments.items()}, workspace, gpu.stream)
                 for arguments in sets
             ]
             try:
@@ -65,7 +76,8 @@ def time_products(
     return [failures[index] if index in failures else samples[str(index)] for index in range(len(operations))]
 
 
-def _launch(op: Gemm, arguments: dict[str, Any], workspace: Any, stream: int) -> None:
+def launched(op: Any, arguments: dict[str, Any], workspace: Any, stream: int, **settings: Any) -> None:
+    """Launch an operation, with what else a call says in `settings`."""
     # The source counts, where there is one.
     numbers: dict[str, Any] = {
         each.name: 1.0
@@ -74,7 +86,7 @@ def _launch(op: Gemm, arguments: dict[str, Any], workspace: Any, stream: int) ->
     }
     if "C" not in arguments:
         numbers.pop("beta", None)
-    op.run(**arguments, **numbers, workspace=workspace, stream=stream)
+    op.run(**arguments, **numbers, **settings, workspace=workspace, stream=stream)
 
 
 def _arguments(
@@ -94,7 +106,7 @@ def _arguments(
     for each in variant.description.epilogue.stored:
         if each.name not in found:
             extent = {"row": n, "column": m}.get(each.kind, 1)
-            address, size = _filled(each.dtype, extent * batches, gpu, generator)
+            address, size = filled(each.dtype, extent * batches, gpu, generator)
             shape = (batches, extent) if batches > 1 else (extent,)
             found[each.name] = DeviceMatrix(address, shape, extent, each.dtype, ordinal=gpu.ordinal), size
     return found
@@ -111,12 +123,12 @@ def _matrix(
     dtype, align = operand.dtype, operand.alignment
     if operand.is_interleaved:
         groups, lines = (columns // 32, rows) if operand.is_along_rows else (rows // 32, columns)
-        address, size = _filled(dtype, groups * lines * 32 * batches, gpu, generator)
+        address, size = filled(dtype, groups * lines * 32 * batches, gpu, generator)
         shape = (batches, groups, lines, 32) if batches > 1 else (groups, lines, 32)
         return DeviceMatrix(address, shape, 32, dtype, ordinal=gpu.ordinal), size
     contiguous, others = (columns, rows) if operand.layout == "row" else (rows, columns)
     leading = -(-contiguous // align) * align
-    address, size = _filled(dtype, leading * others * batches, gpu, generator)
+    address, size = filled(dtype, leading * others * batches, gpu, generator)
     shape = (batches, rows, columns) if batches > 1 else (rows, columns)
     return DeviceMatrix(address, shape, leading, dtype, operand.layout, ordinal=gpu.ordinal), size
 
@@ -131,7 +143,7 @@ def _table(matrices: Sequence[DeviceMatrix], gpu: Workspace) -> MatrixArray:
     return MatrixArray(array, cast(Array, read_array(matrices[0])), addresses)
 
 
-def _filled(dtype: str, count: int, gpu: Workspace, generator: np.random.Generator) -> tuple[int, int]:
+def filled(dtype: str, count: int, gpu: Workspace, generator: np.random.Generator) -> tuple[int, int]:
     """The address and the bytes of so many random elements."""
     numeric = find_numeric_type(dtype)
     assert numeric is not None, dtype

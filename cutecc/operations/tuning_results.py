@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cutecc.errors import Error, UsageError
-from cutecc.operations.description import GemmDescription
+from cutecc.operations.any_description import Description
+from cutecc.operations.convolution.description import ConvolutionDescription
 from cutecc.operations.tile_model import Problem
 
 if TYPE_CHECKING:
-    from cutecc.operations.gemm import Gemm
     from cutecc.runtime.timing import Samples
 
 _MOST_BARS = 30
@@ -22,7 +22,7 @@ _MOST_BARS = 30
 class Timed:
     """A candidate, and what came of it."""
 
-    description: GemmDescription
+    description: Description
     samples: Samples | None = None
     error: Error | None = None
     """Why it could not be compiled or launched."""
@@ -37,9 +37,10 @@ class Timed:
 class Tuning:
     """The result of `autotune`."""
 
-    operation: Gemm
-    """The winner."""
+    operation: Any
+    """The winner, a `Gemm` or what was asked for."""
     problem: Problem
+    """The product, of a convolution that of each group."""
     device: str
     """The GPU's name."""
     microseconds: float
@@ -103,11 +104,13 @@ class Tuning:
             raise UsageError(f"cannot write {path}: {failure.strerror}") from None
 
 
-def _short(description: GemmDescription) -> str:
+def _short(described: Description) -> str:
+    description = described.gemm
     tile = description.tile
     words = ["x".join(map(str, tile.threadblock)), f"s{tile.stages}", "x".join(map(str, tile.warps))]
     words.append(description.instruction.unit)
     words += ["c" + "x".join(map(str, tile.cluster))] if tile.cluster != (1, 1) else []
     words += [each for each in (tile.schedule, description.swizzle) if each not in ("multistage", "identity1")]
     words += [description.mode] if description.mode.startswith("split") else []
+    words += [described.iterator] if isinstance(described, ConvolutionDescription) else []
     return " ".join(words)

@@ -13,8 +13,7 @@ from cutecc.cache.fingerprint import digest_of
 from cutecc.cache.folder import CacheError, cache_folder, check_folder, make_folder
 from cutecc.config import Settings
 from cutecc.errors import UsageError
-from cutecc.operations.description import GemmDescription
-from cutecc.operations.tile_model import Problem
+from cutecc.operations.any_description import Description, from_json
 from cutecc.support.malformed import MALFORMED
 from cutecc.support.open_folder import replace_file
 
@@ -33,26 +32,27 @@ class Winner(msgspec.Struct):
     shapes: str
     """The class of shapes, `4096x4096x4096`."""
     description: msgspec.Raw
-    """As `GemmDescription.to_json` writes it."""
+    """As its `to_json` writes it."""
     microseconds: float
     """The median on the problem that was timed."""
-    problem: tuple[int, int, int, int]
+    problem: tuple[int, ...]
+    """All sizes."""
     timed: int
     """How many were timed."""
     date: str
 
 
-def shape_class(problem: Problem) -> tuple[int, int, int, int]:
-    """The sizes that problems share a winner with: each rounded up to a power of two."""
-    return tuple(1 << max(0, size - 1).bit_length() for size in (problem.m, problem.n, problem.k, problem.batches))  # pyright: ignore[reportReturnType]
+def shape_class(sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """The sizes that share a winner with these: each rounded up to a power of two."""
+    return tuple(1 << max(0, size - 1).bit_length() for size in sizes)
 
 
-def key_of(device: str, asked: str, problem: Problem) -> str:
+def key_of(device: str, asked: str, sizes: tuple[int, ...]) -> str:
     """The name under which a winner is kept."""
-    return digest_of([_FORMAT, device, asked, *shape_class(problem)])
+    return digest_of([_FORMAT, device, asked, *shape_class(sizes)])
 
 
-def remembered(key: str) -> tuple[GemmDescription, Winner] | None:
+def remembered(key: str) -> tuple[Description, Winner] | None:
     """The winner that is kept under `key`; `None` when there is none, or only what cannot be read."""
     try:
         folder = _folder()
@@ -60,7 +60,7 @@ def remembered(key: str) -> tuple[GemmDescription, Winner] | None:
             return None
         with open(folder / f"{key}.json", "rb") as file:
             winner = msgspec.json.decode(file.read(_LARGEST), type=Winner)
-        return GemmDescription.from_json(bytes(winner.description)), winner
+        return from_json(bytes(winner.description)), winner
     except (OSError, CacheError, UsageError, *MALFORMED):
         return None
 

@@ -103,6 +103,14 @@ def _iterator(kind: Kind, a: int, b: int, sizes: ConvolutionProblem | None) -> I
     return "few_channels" if kind == "fprop" and proposed != "fixed_channels" and is_few else proposed
 
 
+def iterators(kind: Kind, a: int, b: int, sizes: ConvolutionProblem) -> list[Iterator]:
+    """Those that may be the fastest for these sizes."""
+    found: list[Iterator] = [_iterator(kind, a, b, sizes), proposed_iterator(kind, a, b, sizes)]
+    if kind == "fprop" and sizes.groups == 1 and sizes.channels < 4 * _FEW_CHANNELS:
+        found += ["few_channels", "optimized"]
+    return [each for index, each in enumerate(found) if each not in found[:index]]
+
+
 def with_swizzle(description: ConvolutionDescription, sizes: ConvolutionProblem | None) -> ConvolutionDescription:
     """The same with the order of tiles that suits the sizes."""
     problem = multiplied(description, sizes or usual_sizes(description))

@@ -212,6 +212,11 @@ class Convolution(Operation[ConvolutionDescription]):
             parts["operands"] = declared_operands(kind, by_name(operands), sizes, of_group)
         return cls(kind, found["A"], found["B"], found["D"], found.get("C"), target=target, problem=sizes, **parts)
 
+    @property
+    def problem(self) -> ConvolutionProblem | None:
+        """The sizes that it was chosen for; `None` for a large layer."""
+        return self._problem
+
     def tile_descriptions(self) -> list[TileDescription]:
         """The valid tiles for these tensors, this instruction and epilogue, the best guess first."""
         return [each.gemm.tile for each in candidates.with_tiles(self.description, self._problem)]
