@@ -165,10 +165,15 @@ def test_groups_end_with_their_channels(kind: str):
     assert wrong(description, sizes, groups=2) == {}
 
 
+BEHIND = geometry(1, (6, 23), 16, 16, (1, 1), ((2, 0), (2, 0)), (2, 2))
+"""Phases with a row that is beyond the image before others that are not."""
+
+
 def test_rows_of_phases_are_those_of_every_operand():
     description = convolution("dgrad", f"cooperative:{SMALL}")
     gemm = replace(description.gemm, c=Operand.parse("f16:row"), epilogue=ROWS)
-    assert wrong(replace(description, gemm=gemm), PHASES) == {}
+    for sizes in (PHASES, BEHIND):
+        assert wrong(replace(description, gemm=gemm), sizes) == {}
 
 
 ANY: dict[str, ConvolutionDescription] = {
