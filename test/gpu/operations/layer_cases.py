@@ -114,7 +114,9 @@ def _convolutions() -> Iterator[LayerCase]:
         result = RESULTS.get(dtype, dtype)
         words = [f"conv{rank}d", unit, dtype, kind, *([epilogue] if epilogue != "identity" else []), *parts.values()]
         words += [f"a{aligned}"] if aligned != 8 else []
-        facts: dict[str, Any] = {"channels": aligned, "filters": 8, "unity": parts.get("stride") == "unity"}
+        # TMA gathers the columns of a wgrad in boxes of a whole row of shared memory.
+        channels = 64 if unit == "wgmma" and kind == "wgrad" else aligned
+        facts: dict[str, Any] = {"channels": channels, "filters": 8, "unity": parts.get("stride") == "unity"}
         facts |= {"groups": parts.get("groups", "single"), "turned": parts.get("mode") == "convolution"}
         facts |= {"exact": parts.get("iterator") == "fixed_channels"}
         tile = _tile(unit, dtype, str(parts.pop("tile_schedule", "")))

@@ -113,7 +113,7 @@ def _group_sizes(device: str) -> list[list[int]]:
 
 def _grouped(case: LayerCase, sizes: Sequence[int], device: str, generator: np.random.Generator) -> Call:
     """A call with groups of these sizes along what varies."""
-    fixed = {"m": 72, "n": 88, "k": 104}
+    fixed = {"m": 72, "n": 88, "k": 112}
     varies = {"rows": "m", "columns": "n", "depth": "k", "list": "m"}[case.kind]
     problems = [{**fixed, varies: size} for size in sizes]
     if case.kind == "list":
@@ -213,7 +213,8 @@ def _geometries(case: LayerCase, device: str) -> Iterator[Geometry]:
             return tuple(int(each) for each in generator.integers(least, most + 1, case.rank))
 
         size = 8 if device == "cpu" else (60, 18, 9)[case.rank - 1]
-        channels = facts["channels"] * (1 if facts["exact"] else (3, 9, 16)[number % 3])
+        several = (1, 2, 4) if facts["channels"] > 16 else (3, 9, 16)
+        channels = facts["channels"] * (1 if facts["exact"] else several[number % 3])
         filters = 8 * ((2, 9, 17)[number % 3])
         if groups > 1:
             channels, filters = 3 * 8 * (1 + number % 3), 3 * 8 * (1 + number % 2)
