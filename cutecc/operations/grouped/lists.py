@@ -65,17 +65,39 @@ def tables_of(description: GroupedDescription, given: Mapping[str, Any], device:
 
     Waits for the copy of the tables alone. Raises `ArgumentError` for matrices that do not fit, `LaunchError`.
     """
-    epilogue = description.gemm.epilogue
     arrays = {name: _read(name, given.get(name)) for name in list_names(description)}
     if len({len(each) for each in arrays.values()}) > 1:
         counts = ", ".join(f"{len(each)} in {name}" for name, each in arrays.items())
         raise ArgumentError(f"the lists have no common number of groups: {counts}")
-    operands = operands_of(description.gemm)
     matrices = {
         name: [_matrix(f"{name}[{index}]", each, description, name) for index, each in enumerate(arrays[name])]
-        for name in operands
+        for name in operands_of(description.gemm)
     }
     sizes = _agree(matrices)
+    _check(description, arrays, matrices, sizes)
+    ordinal = None if device is None else _ordinal(arrays)
+    tables: dict[str, Any] = {
+        name: np.array([each.address for each in found], np.int64) for name, found in arrays.items()
+    }
+    for name, each in matrices.items():
+        tables[leading(name)] = np.array([leading_dimension(one) for one in each], np.int64)
+    turned = description.gemm.is_compiled_transposed
+    seen = [(n, m, k) for m, n, k in sizes] if turned else sizes
+    tables[SIZES] = np.array(seen, np.int32).reshape(-1, 3)
+    if description.schedule == "host":
+        tables[TILES] = np.array(tiles_before(description.compiled(), seen), np.int32)
+    like = next((each for each in arrays["A"]), Array("int64", (), (), 0))
+    return in_memory(tables, like, arrays, ordinal)
+
+
+def _check(
+    description: GroupedDescription,
+    arrays: Mapping[str, Sequence[Array]],
+    matrices: Mapping[str, Sequence[Matrix]],
+    sizes: Sizes,
+) -> None:
+    """Raise `ArgumentError` for what is not aligned, of another size, or shares memory with what is written."""
+    epilogue, operands = description.gemm.epilogue, operands_of(description.gemm)
     for name, each in matrices.items():
         extents = promises_extent(description.gemm, name)
         for one in each:
@@ -93,19 +115,6 @@ def tables_of(description: GroupedDescription, given: Mapping[str, Any], device:
         {name: each for name, each in arrays.items() if name not in outputs},
         frozenset(operands) - {"A", "B"},
     )
-    ordinal = None if device is None else _ordinal(arrays)
-    tables: dict[str, Any] = {
-        name: np.array([each.address for each in found], np.int64) for name, found in arrays.items()
-    }
-    for name, each in matrices.items():
-        tables[leading(name)] = np.array([leading_dimension(one) for one in each], np.int64)
-    turned = description.gemm.is_compiled_transposed
-    seen = [(n, m, k) for m, n, k in sizes] if turned else sizes
-    tables[SIZES] = np.array(seen, np.int32).reshape(-1, 3)
-    if description.schedule == "host":
-        tables[TILES] = np.array(tiles_before(description.compiled(), seen), np.int32)
-    like = next((each for each in arrays["A"]), Array("int64", (), (), 0))
-    return in_memory(tables, like, arrays, ordinal)
 
 
 def key_of(given: Mapping[str, Any], names: Sequence[str]) -> tuple[Any, ...]:

@@ -27,7 +27,7 @@ from cutecc.operations.grouped.arguments import (
 from cutecc.operations.grouped.description import GroupedDescription
 from cutecc.operations.grouped.lists import SIZES, TILES, leading, list_names
 from cutecc.operations.grouped.tables import Numbers
-from cutecc.operations.hazards import check_hazards
+from cutecc.operations.hazards import Hazard, check_hazards
 from cutecc.operations.kernels import build
 from cutecc.operations.kernels.grouped.signature import extent_divisors
 from cutecc.operations.kernels.grouped.workspace import DESCRIPTOR_BYTES, workspace_bytes
@@ -110,21 +110,13 @@ class GroupedVariant(Variant[GroupedDescription]):
         description, epilogue = self.description, self.description.gemm.epilogue
         packing = description.packing
         arrays: Arrays = {name: self._read(name, given) for name in self.array_names}
-        outputs = {each.name for each in epilogue.outputs}
-        for name in outputs & arrays.keys():
-            check_written(name, cast(Array, arrays[name]))
+        hazards = self._hazards(arrays)
         matrices = self._matrices(arrays)
         problem = agree(packing, matrices, arrays["offsets"].shape[0])
         vectors = [each for each in epilogue.stored if each.name not in self.operands]
         for each in vectors:  # before anything is copied
             packed_vector(packing, each, cast(Array, arrays[each.name]), problem)
         self._check_scales(arrays, problem)
-        plain = {name: each for name, each in arrays.items() if isinstance(each, Array)}
-        hazards = check_hazards(
-            {name: each for name, each in plain.items() if name in outputs},
-            {name: each for name, each in plain.items() if name not in outputs},
-            frozenset(self.operands) - {"A", "B"},
-        )
         if copies is not None:
             arrays = copies(arrays)
             matrices = self._matrices(arrays)
@@ -153,6 +145,16 @@ class GroupedVariant(Variant[GroupedDescription]):
         return Bound(
             arrays, bound, sources, numbers, hazards, is_empty, workspace_bytes(self.compiled, problem.batches)
         )
+
+    def _hazards(self, arrays: Arrays) -> list[Hazard]:
+        """Raise `ArgumentError` for what cannot be written, or shares memory with what is written."""
+        outputs = {each.name for each in self.description.gemm.epilogue.outputs}
+        plain = {name: each for name, each in arrays.items() if isinstance(each, Array)}
+        written = {name: each for name, each in plain.items() if name in outputs}
+        for name, each in written.items():
+            check_written(name, each)
+        inputs = {name: each for name, each in plain.items() if name not in outputs}
+        return check_hazards(written, inputs, frozenset(self.operands) - {"A", "B"})
 
     def _check_extents(self, extents: Mapping[str, int]) -> None:
         """Raise `ArgumentError` unless sizes of all groups together, as compiled, are the multiples they have to be."""
