@@ -57,7 +57,7 @@ OF_LLVM = [
         *("softmax", "tma_multicast", "tma_reduce", "warp_ops", "wgmma_registers"),
         # What the open lowering has for Hopper beside these.
         *("attention_sm90", "experimental_pipeline", "gemm_cooperative", "gemm_fp8", "gemm_pingpong"),
-        *("grouped_gemm", "hopper_gemm", "tma_copy"),
+        *("grouped_gemm", "hopper_gemm", "im2col", "tma_copy"),
     )
 ]
 """Those that are lowered in the open too, for which LLVM generates code: each feature that the translation mends."""

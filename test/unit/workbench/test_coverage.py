@@ -48,7 +48,7 @@ def test_passes_declare_operations_that_there_are() -> None:
     "name",
     [
         *("gemm_sm80", "device_print", "fast_division", "persistent_tiles", "warp_ops"),
-        *("tma_multicast", "wgmma_registers"),
+        *("im2col", "tma_multicast", "wgmma_registers"),
     ],
 )
 def test_a_pass_takes_away_what_it_declares_alone(name: str, traced_kernels) -> None:
