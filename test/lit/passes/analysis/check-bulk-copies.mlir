@@ -5,7 +5,9 @@
 !in = !cute_nvgpu.atom.bulk_copy_g2s<f32 copy_bits = 2048>
 !out = !cute_nvgpu.atom.bulk_copy_s2g<f32 copy_bits = 2048>
 !load = !cute_nvgpu.atom.tma_load<f32, copy_bits = 16384, mode = tiled, num_cta = 1, g_stride = <"()"> tma_gbasis = <"(32,16):(1@1,1@0)">>
+!load_pixels = !cute_nvgpu.atom.im2col_tma_load<f32, copy_bits = 16384, num_cta = 1, g_stride = <"()"> tma_gbasis = <"(32,16):(1@1,1@0)">>
 !place = !cute.coord_tensor<"(0,0)", "(((32,16),1),(1)):(((1@0,1@1),0),(0))">
+!pixels = !cute.coord_tensor<"(0,(0),0,(0))", "((9,2),(32,1)):((1@0@1,1@2),(1@0,1@0@3)) o (0,(0,0)) o (((32,16),1),(1)):(((1@0@1,1@0),0),(0))">
 !tile = !cute.memref<f32, smem, align<128>, "((512,1),(1)):((1,0),(0))">
 
 // CHECK-LABEL: cuda.kernel @bulk
@@ -57,13 +59,16 @@ gpu.module @kernels {
   }
 
   // Of those that come, one thread of each warp issues it.
-  cuda.kernel @tensor(%place: !place, %t: !tile) attributes {nvvm.reqntid = array<i32: 128, 1, 1>} {
+  cuda.kernel @tensor(%place: !place, %t: !tile, %pixels: !pixels) attributes {nvvm.reqntid = array<i32: 128, 1, 1>} {
     %c0 = arith.constant 0 : i32
     %c32 = arith.constant 32 : i32
     %load = "test.atom"() : () -> !load
     %tid = nvvm.read.ptx.sreg.tid.x : i32
     // expected-warning @below {{4 warps come to this tensor copy, and each issues it; an mbarrier counts the bytes of each: let one warp come: if warp_idx == 0}}
     cute.copy(%load, %place, %t) : (!load, !place, !tile)
+    %load_pixels = "test.atom"() : () -> !load_pixels
+    // expected-warning @below {{4 warps come to this tensor copy, and each issues it; an mbarrier counts the bytes of each: let one warp come: if warp_idx == 0}}
+    cute.copy(%load_pixels, %pixels, %t) : (!load_pixels, !pixels, !tile)
     %warp = arith.floordivsi %tid, %c32 : i32
     %same = cute_nvgpu.arch.make_warp_uniform(%warp) : i32
     %first = arith.cmpi eq, %same, %c0 : i32
