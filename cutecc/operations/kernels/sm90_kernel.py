@@ -280,8 +280,11 @@ class Sm90Gemm(Sm90Stages):
 
     @cute.jit
     def pass_turn(self, turn, thread):
-        """Let the other warpgroup multiply."""
-        if thread % WARPGROUP == 0:
+        """Let the other warpgroup multiply, once all warps of this one have begun.
+
+        Until then one of them may still wait for this one's turn, which must not come a second time meanwhile.
+        """
+        if thread % WARP == 0:
             cute.arch.mbarrier_arrive(turn)
 
     @cute.jit

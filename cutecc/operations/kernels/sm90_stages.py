@@ -90,7 +90,7 @@ class Sm90Stages(GemmKernel):
                 cute.arch.mbarrier_init(full + stage, 1)
                 cute.arch.mbarrier_init(empty + stage, readers)
             for which in cutlass.range_constexpr(2):
-                cute.arch.mbarrier_init(turns + which, 1)
+                cute.arch.mbarrier_init(turns + which, WARPGROUP // WARP)
             cute.arch.mbarrier_init_fence()
         if cutlass.const_expr(self.cluster != (1, 1)):
             cute.arch.cluster_arrive_relaxed()

@@ -70,8 +70,8 @@ class GroupedSm90(GroupedKernel, Sm90Gemm):
         clusters = multiprocessors // (self.cluster[0] * self.cluster[1])
         most = self.groups.most_tasks(problem)
         if cutlass.const_expr(most is not None):
-            clusters = cutlass.max(cutlass.min(most, clusters), 1)
-        self.start(problem, transfers, operands, workspace, slices, clusters, stream)
+            clusters = cutlass.min(most, clusters)
+        self.start(problem, transfers, operands, workspace, slices, cutlass.max(clusters, 1), stream)
 
     def template(self, problem: Problem, operand: Operand, contiguous: str, extent) -> cute.Tensor:
         """A matrix somewhere, as those of a list are: of its descriptor the place and sizes are replaced."""

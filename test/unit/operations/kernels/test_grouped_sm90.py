@@ -147,6 +147,16 @@ def test_few_groups(name: str, varying: list[int]):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("name", ["rows-transposed", "depth-pingpong", "list-pingpong"])
+def test_any_order_of_warps(name: str):
+    description, step = CASES[name], ends_divisor(CASES[name])
+    groups = sizes(description, [0, step, 40, 80, 8, 0])
+    for seed in range(3):
+        found = multiply(description, groups, multiprocessors=1, order="random", seed=seed)
+        assert error(found) <= tolerance(description)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["rows-fp8", "rows-pingpong", "list-everything"])
 def test_many_groups(name: str):
     description = CASES[name]

@@ -231,6 +231,12 @@ def test_any_order_of_warps_and_copies(name: str, schedule: str, size: tuple[int
     assert wrong(CASES[name], *size, slices=slices, multiprocessors=4, schedule=schedule, seed=1) == {}
 
 
+def test_a_warpgroup_passes_its_turn_when_all_its_warps_have_had_it():
+    # With one step and nothing that warps wait for each other for, one of them may be a whole task late.
+    late = hopper("f16:row", "f16:column", "f16:row:1", f"pingpong:64x32:stages=3:{TWO}", epilogue="identity")
+    assert wrong(late, 320, 32, 16, multiprocessors=1, schedule="random", seed=3) == {}
+
+
 @pytest.mark.parametrize("multiprocessors", [2, 132])
 def test_blocks_share_tiles_however_many_there_are(multiprocessors: int):
     assert wrong(CASES["i8-i8"], 300, 80, 140, multiprocessors=multiprocessors) == {}
