@@ -10,6 +10,11 @@ from cutecc.operations.kernels.convolution.windows import has_phases
 
 def kernel(description: ConvolutionDescription) -> Any:
     """The kernel that a description asks for: an object with a `@cute.jit` `__call__`. Needs the DSL."""
+    if description.groups == "depthwise":
+        from cutecc.operations.kernels.convolution.depthwise_kernel import DepthwisePixels
+        from cutecc.operations.kernels.convolution.depthwise_wgrad_kernel import DepthwiseWgrad
+
+        return DepthwiseWgrad(description) if description.kind == "wgrad" else DepthwisePixels(description)
     match description.gemm.family:
         case "simt":
             from cutecc.operations.kernels.convolution.multistage_kernel import SimtConvolution
