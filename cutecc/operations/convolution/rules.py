@@ -10,7 +10,7 @@ from cutecc.errors import ArgumentError
 from cutecc.operations.convolution.description import LAYOUTS, ConvolutionDescription
 from cutecc.operations.convolution.geometry import ConvolutionProblem
 from cutecc.operations.description import SPLIT_K_MODES, Mode
-from cutecc.operations.kernels.convolution import sm90
+from cutecc.operations.kernels.convolution import multistage, sm90
 from cutecc.operations.kernels.family import Part, Refusal
 from cutecc.operations.kernels.operand_copies import WGMMA_EITHER_WAY_BITS
 from cutecc.operations.operand import WIDEST_ALIGNMENT
@@ -102,7 +102,7 @@ def split_groups(description: ConvolutionDescription) -> OwnRefusal | None:
 
 def family_takes_it(description: ConvolutionDescription) -> Refusal | None:
     """What only the kernels of a family know of themselves."""
-    return sm90.accepts(description) if description.gemm.family == "sm90" else None
+    return (sm90 if description.gemm.family == "sm90" else multistage).accepts(description)
 
 
 def depthwise(description: ConvolutionDescription) -> OwnRefusal | None:

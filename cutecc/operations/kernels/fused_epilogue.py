@@ -115,11 +115,8 @@ class FusedEpilogue:
             return None  # a reduction, of which the workspace gets a part
         if operand.kind == "scalar":
             return argument[batch] if operand.in_memory else argument
-        vector = argument[None, batch]
-        if operand.kind == "row":
-            return cute.make_tensor(vector.iterator, cute.make_layout((m, n), stride=(0, 1)))
-        # Its rows may be hierarchical, as those of full operands.
-        return cute.make_tensor(vector.iterator, cute.make_layout((vector.shape[0], n), stride=(vector.stride[0], 0)))
+        stride = (0, 1) if operand.kind == "row" else (1, 0)
+        return cute.make_tensor(argument[None, batch].iterator, cute.make_layout((m, n), stride=stride))
 
     def alignment(self, operand: Input | Output) -> int:
         """Elements that addresses along a row are multiples of."""

@@ -24,7 +24,7 @@ from cutecc.operations.kernels.convolution.multistage_copies import (
 )
 from cutecc.operations.kernels.convolution.phases import Phase
 from cutecc.operations.kernels.convolution.signature import Geometry
-from cutecc.operations.kernels.convolution.walks import Digit, Odometer, TapWalk, WalkedAxis, quotient
+from cutecc.operations.kernels.convolution.walks import Digit, Odometer, TapWalk, WalkedAxis, pixel_of, quotient
 
 
 def divisors(description: ConvolutionDescription, geometry: Geometry, groups) -> tuple[tuple[Any, ...], ...]:
@@ -35,11 +35,6 @@ def divisors(description: ConvolutionDescription, geometry: Geometry, groups) ->
     pixels = geometry.image if description.kind == "dgrad" else geometry.output
     sizes = pixels, (geometry.channels // groups, *geometry.filter[1:]), geometry.stride
     return tuple(tuple(cute.fast_divmod_create_divisor_v2(size) for size in each) for each in sizes)
-
-
-def has_phases(description: ConvolutionDescription) -> bool:
-    """Whether rows of A are taken by what is left of their pixels when divided by the stride, see `Phase`."""
-    return (description.kind, description.stride, description.iterator) == ("dgrad", "strided", "optimized")
 
 
 class ImplicitProduct:
@@ -116,15 +111,6 @@ class ImplicitProduct:
         """Coordinates of which one says whether there is such a row."""
         first, *others = coordinates
         return cutlass.Int32(cutlass.select_(is_inside, first, cutlass.Int32(OUTSIDE))), *others
-
-
-def pixel_of(row, extents: Sequence[Any]) -> tuple[Any, list[Any]]:
-    """The image and the coordinates of a row of pixels, `extents` along the axes: numbers or what divides fast."""
-    found = []
-    for extent in reversed(extents):
-        row, coordinate = quotient(row, extent)
-        found.insert(0, coordinate)
-    return row, found
 
 
 class Fprop(ImplicitProduct):

@@ -1,5 +1,5 @@
 # pyright: basic, reportArgumentType=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportGeneralTypeIssues=false, reportIndexIssue=false, reportOperatorIssue=false, reportPrivateImportUsage=false
-"""Convolutions by the multistage kernels of GEMM: the same rings of stages, products and epilogues, other copies."""
+"""Convolutions by the multistage kernels of GEMM in CuTe; `multistage.py` says how they work."""
 
 from __future__ import annotations
 
@@ -8,13 +8,8 @@ from cutlass import cute
 
 from cutecc.operations.convolution.description import ConvolutionDescription
 from cutecc.operations.kernels import simt_kernel, sm80_copies
-from cutecc.operations.kernels.convolution.implicit_product import (
-    KINDS,
-    Dgrad,
-    ImplicitProduct,
-    divisors,
-    has_phases,
-)
+from cutecc.operations.kernels.convolution.implicit_product import KINDS, Dgrad, ImplicitProduct, divisors
+from cutecc.operations.kernels.convolution.multistage import has_phases
 from cutecc.operations.kernels.convolution.phases import Phase, most_rows, phase_count
 from cutecc.operations.kernels.convolution.signature import Geometry
 from cutecc.operations.kernels.simt_kernel import SimtGemm
@@ -61,34 +56,32 @@ class MultistageConvolution:
         block = cute.arch.block_idx()
         tile_m, tile_n, group = self.rasterization.of_block(block, tiled)
         stages = self.allocate_stages()
-        tensors, rest = (geometry, divisors, a, b, group), (operands, workspace, slices, block[2], thread)
+        tensors, rest = (geometry, divisors, a, b, group), (workspace, slices, block[2], thread)
         if cutlass.const_expr(self.has_phases):
             tiles = tiled[0] // self.tile[0] // phase_count(geometry)
             phase = Phase(geometry, tile_m // tiles)
             # Others of the phases are larger.
             if tile_m % tiles * self.tile[0] < phase.rows:
-                self.compute_phase(phase, problem, tensors, stages, (tile_m % tiles, tile_n), *rest)
+                self.compute_phase(phase, problem, tensors, stages, (tile_m % tiles, tile_n), operands, *rest)
         else:
             product = KINDS[self.convolution.kind](self.convolution, problem, *tensors)
-            self.compute(product, problem, stages, (tile_m, tile_n), group, *rest)
+            self.compute(product, problem, stages, (tile_m, tile_n), group, (operands, None), *rest)
 
     def compute_phase(self, phase: Phase, problem, tensors, stages, tile, operands, *rest) -> None:
         """One tile of the rows of a phase."""
         product = Dgrad(self.convolution, problem, *tensors, phase=phase)
-        operands = self.of_phase(operands, phase)
-        self.compute(product, (phase.rows, *problem[1:]), stages, tile, tensors[-1], operands, *rest)
+        self.compute(product, problem, stages, tile, tensors[-1], (operands, phase.row), *rest)
 
-    def of_phase(self, operands, phase: Phase):
-        """The operands of the epilogue with the rows of a phase alone."""
-        return tuple(
-            phase.matrix(argument) if operand.kind in ("full", "column") else argument
-            for operand, argument in zip(self.product.epilogue.operands, operands, strict=True)
-        )
+    def apply(self, sums, coordinates, problem, batch, operands, workspace, slices, tile, warp):
+        """The epilogue of one tile; `operands` are the kernel's, and which row of D one of the product is."""
+        operands, rows = operands
+        place = {"workspace": workspace, "slices": slices, "tile": tile, "warp": warp}
+        self.epilogue.apply(sums, coordinates, problem, batch, operands, rows=rows, **place)
 
     def compute(
         self, product: ImplicitProduct, problem, stages, tile, group, operands, workspace, slices, slice_index, thread
     ) -> None:
-        """One tile of `product`, whose epilogue sees a `problem`."""
+        """One tile of `product`; `operands` are those of `apply`."""
         first, steps = slice_of(product.steps, slices, slice_index)
         copies = [self.tiled_copy(plan) for plan in self.plans]
         fetches = product.fetches(self.plans, copies, stages, tile, thread, first)

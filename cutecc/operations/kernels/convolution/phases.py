@@ -17,7 +17,7 @@ import cutlass
 from cutlass import cute
 
 from cutecc.operations.kernels.convolution.signature import Geometry
-from cutecc.operations.kernels.convolution.walks import quotient, where
+from cutecc.operations.kernels.convolution.walks import pixel_of, quotient, where
 
 BEYOND = 1 << 30
 """A tap that no filter has."""
@@ -71,22 +71,13 @@ class Phase:
         shift = -(period * dilation // stride)
         return PhaseAxis(left, extent, taps, first, period, (reach - first * dilation) // stride, shift)
 
-    def matrix(self, tensor: cute.Tensor) -> cute.Tensor:
-        """The rows of a phase of a tensor (M, …), hierarchical in the pixels' coordinates, the fastest first."""
-        row, *others = tensor.stride
-        extents, distances = [], []
-        distance, first = cutlass.Int64(row), cutlass.Int64(0)
-        for axis, stride, extent in reversed(
-            list(zip(self.axes, self.geometry.stride, self.geometry.image, strict=True))
-        ):
-            extents.append(axis.extent)
-            distances.append(distance * stride)
-            first = first + distance * axis.left
-            distance = distance * extent
-        extents.append(self.geometry.images)
-        distances.append(distance)
-        layout = cute.make_layout((tuple(extents), *tensor.shape[1:]), stride=(tuple(distances), *others))
-        return cute.make_tensor(tensor.iterator + first, layout)
+    def row(self, number) -> tuple[Any, Any]:
+        """The row of D of one of the phase's, and whether there is it."""
+        image, pixel = pixel_of(number, [axis.extent for axis in self.axes])
+        row = image
+        for axis, at, stride, size in zip(self.axes, pixel, self.geometry.stride, self.geometry.image, strict=True):
+            row = row * size + at * stride + axis.left
+        return row, number < self.rows
 
 
 def phase_count(geometry: Geometry):

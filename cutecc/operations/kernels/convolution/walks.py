@@ -195,3 +195,12 @@ def quotient(number, divisor) -> tuple[Any, Any]:
 def unsigned(number):
     """The bits of a number, from which the DSL would keep its sign otherwise where it knows it as part of a layout."""
     return cutlass.Int32(number).bitcast(cutlass.Uint32)
+
+
+def pixel_of(row, extents: Sequence[Any]) -> tuple[Any, list[Any]]:
+    """The image and the coordinates of a row of pixels, `extents` along the axes: numbers or what divides fast."""
+    found = []
+    for extent in reversed(extents):
+        row, coordinate = quotient(row, extent)
+        found.insert(0, coordinate)
+    return row, found
