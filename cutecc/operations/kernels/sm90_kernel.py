@@ -358,10 +358,10 @@ class Sm90Gemm(Sm90Stages):
             **{"workspace": workspace, "slices": slices, "tile": tile, "warp": warp, "early": early, "takers": takers},
         )
 
-    def outgoing_boxes(self, outgoing, batch) -> OutgoingBoxes:
+    def outgoing_boxes(self, outgoing, batch, kind: type[OutgoingBoxes] = OutgoingBoxes) -> Any:
         """What takes a warpgroup's part of D."""
         _, _, (tma_d, d, staged_d, box_mma), place, thread, group, _ = outgoing
         boxes = cute.local_tile(d, self.box, (None, None, None))
         across = self.tile[1] // self.box[1]
         first = (place[0] * (self.rows // self.box[0]), place[1] * across)
-        return OutgoingBoxes(tma_d, boxes, staged_d, box_mma, first, across, batch, thread % WARPGROUP, group)
+        return kind(tma_d, boxes, staged_d, box_mma, first, across, batch, thread % WARPGROUP, group)

@@ -14,8 +14,8 @@ What is left over of the channels of each tap is filled with zeros, which the te
 end within a tensor, so they are whole steps. Columns of a box of `wgrad` are of one tap, so the box divides the
 channels.
 
-Pixels of a strided `dgrad` are computed in phases (`sm90_strided_kernel.py`), whose rows are at no one distance: D is
-then stored from registers.
+Pixels of a strided `dgrad` are computed in phases (`sm90_strided_kernel.py`), whose rows are at no one distance: boxes
+of D are then stored row by row.
 """
 
 from __future__ import annotations

@@ -20,14 +20,11 @@ from cutlass import cute
 from cutecc.operations.kernels.convolution.digits import digits_of, quotient
 from cutecc.operations.kernels.convolution.sm90_kernel import Sm90TapConvolution
 from cutecc.operations.kernels.convolution.windows import TapAxis, Taps, window
+from cutecc.operations.kernels.outgoing_rows import OutgoingRows
 
 
 class Sm90StridedDgrad(Sm90TapConvolution):
     """Its batches are phases, and in each the groups."""
-
-    def __init__(self, description):
-        super().__init__(description)
-        self.result = None  # rows of a phase are at no one distance
 
     def tiled(self, problem):
         geometry = self.geometry(problem)
@@ -80,10 +77,16 @@ class Sm90StridedDgrad(Sm90TapConvolution):
 
     def apply(self, sums, coordinates, problem, batch, outgoing, workspace, slices, tile, warp):
         operands, early, *_ = outgoing
-        rows, vectors = {"rows": self.rows_of_phase(problem, batch)}, {"early": early}
-        place = {"workspace": workspace, "slices": slices, "tile": tile, "warp": warp}
+        group, rows, takers = self.group(problem, batch), self.rows_of_phase(problem, batch), {}
+        if self.result is not None:
+            argument = operands[self.product.epilogue.operands.index(self.result)]
+            matrix = self.epilogue.of_batch(self.result, argument, problem, group)
+            boxes = self.outgoing_boxes(outgoing, group, OutgoingRows)
+            takers[self.result.name] = boxes.to_rows(matrix, rows, problem[1])
         self.epilogue.apply(
-            sums, coordinates, problem, self.group(problem, batch), operands, **place, **vectors, **rows
+            *(sums, coordinates, problem, group, operands),
+            **{"workspace": workspace, "slices": slices, "tile": tile, "warp": warp},
+            **{"early": early, "takers": takers, "rows": rows},
         )
 
 
