@@ -15,13 +15,12 @@ import msgspec
 from operations_contests import HALVES, AnyContest, Convolution, Grouped, Product, aligned, contests, names_of
 
 from cutecc.errors import Error
-from cutecc.operations import Conv2d, ConvolutionProblem, Gemm, GemmDescription, Operand, Row
+from cutecc.operations import Conv2d, ConvolutionProblem, Gemm, GemmDescription, GroupedGemm, Operand, Row
 from cutecc.operations.candidates import choose
 from cutecc.operations.choosing import epilogue_of
 from cutecc.operations.discovery import Request, ranked
 from cutecc.operations.epilogue.functions import gelu
 from cutecc.operations.epilogue.graph import Epilogue
-from cutecc.operations.grouped.operation import GroupedGemm
 from cutecc.operations.operation import compile_all
 from cutecc.operations.swizzle import SWIZZLES
 from cutecc.operations.validity import refusal
@@ -30,6 +29,8 @@ PLAN = "plan.json"
 TARGET = "sm_90a"
 FUSED_SIZES = (2048, 4096, 8192)
 """Squares at which bias and gelu are fused."""
+_OF_LAYERS = 3
+"""Most candidates for a layer, besides the default choice."""
 _TOGETHER = 48
 
 
@@ -76,9 +77,9 @@ def operations_of(contest: AnyContest, count: int) -> list[Any]:
         case Product():
             return [Gemm.of(each) for each in candidates_of(contest, count)]
         case Grouped():
-            return _with_tiles(_grouped(contest), count)
+            return _with_tiles(_grouped(contest), min(count, _OF_LAYERS))
         case Convolution():
-            return _with_tiles(_convolution(contest), count)
+            return _with_tiles(_convolution(contest), min(count, _OF_LAYERS))
 
 
 def _with_tiles(default: Any, count: int) -> list[Any]:

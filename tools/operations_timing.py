@@ -42,8 +42,9 @@ def run_plan(folder: Path, *, rounds: int, only: str, tell: Callable[[Results, F
     """
     torch.manual_seed(0)
     torch.backends.cuda.matmul.allow_tf32 = True
+    torch.backends.cudnn.benchmark = True  # of each convolution, cuDNN measures what is the fastest
     with Workspace() as gpu, current_stream(gpu):
-        versions = {"torch": str(torch.__version__), "cuBLAS": _cublas_version()}
+        versions = {"torch": str(torch.__version__), "cuBLAS": _cublas_version(), "cuDNN": _cudnn_version()}
         results = Results(datetime.date.today().isoformat(), gpu.name, gpu.driver_version, versions)
         for contest in Plan.read(folder).contests:
             if only and only not in names_of(contest):
@@ -126,6 +127,11 @@ def _difference(found: Any, wanted: Any) -> float:
     wide = torch.float64 if found.dtype == torch.float64 else torch.float32
     found, wanted = found.to(wide), wanted.to(wide)
     return float((found - wanted).abs().max() / wanted.abs().max())
+
+
+def _cudnn_version() -> str:
+    number = torch.backends.cudnn.version()
+    return f"{number // 10000}.{number // 100 % 100}.{number % 100}"
 
 
 def _cublas_version() -> str:
