@@ -117,7 +117,7 @@ def _grouped(case: LayerCase, sizes: Sequence[int], device: str, generator: np.r
     varies = {"rows": "m", "columns": "n", "depth": "k", "list": "m"}[case.kind]
     problems = [{**fixed, varies: size} for size in sizes]
     if case.kind == "list":
-        problems = [{"m": size, "n": 8 * (1 + index % 5), "k": 16 * (index % 4)} for index, size in enumerate(sizes)]
+        problems = [{"m": size, "n": 16 * (1 + index % 5), "k": 16 * (index % 4)} for index, size in enumerate(sizes)]
     a = [_values(case.dtype, (each["m"], each["k"]), generator) for each in problems]
     b = [_values(case.dtype, (each["k"], each["n"]), generator) for each in problems]
     c = [_values(_result(case), (each["m"], each["n"]), generator) for each in problems]
