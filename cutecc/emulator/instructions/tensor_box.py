@@ -208,8 +208,7 @@ class ShapeInShared:
 
 def place_of(boxes: Sequence[Box]) -> ShapeInShared:
     """How boxes lie that follow one another."""
-    one = boxes[0].place
-    return ShapeInShared(one.size * len(boxes), one.swizzle, one.row, one.pitch)
+    return replace(boxes[0].place, size=sum(box.size for box in boxes))
 
 
 @lru_cache(maxsize=256)
@@ -250,7 +249,7 @@ def _to_tf32(values: Array) -> Array:
 
 
 def boxes_at(tensor: TensorMap | Im2colMap, coordinates: Sequence[int], offsets: Sequence[int] = ()) -> list[Box]:
-    """What one copy moves, in the order of shared memory: a box of a tensor, or for im2col the channels of each pixel.
+    """What one copy moves, in the order of shared memory: a box of a tensor, or for im2col one for each row of pixels.
 
     The pixels, which are rows of a convolution's matrix, are those of a box that may hang over the image, one after the
     other, innermost mode first, and images after that. The offsets, of the filter's tap, are added to each pixel's
@@ -259,17 +258,28 @@ def boxes_at(tensor: TensorMap | Im2colMap, coordinates: Sequence[int], offsets:
     if not isinstance(tensor, Im2colMap):
         return [Box.at(tensor, coordinates)]
     channel, *pixel, image = coordinates
-    images, ends = tensor.tensor, tensor.ends
+    ends, (stride, *_) = tensor.ends, tensor.tensor.element_strides[1:]
     offsets = offsets or [0 for _ in pixel]
     found: list[Box] = []
-    for _ in range(tensor.pixels):
+    left = tensor.pixels
+    while left:
+        count = min(left, -(-(ends[0] - pixel[0]) // stride))
         taken = (each + offset for each, offset in zip(pixel, offsets, strict=True))
-        found.append(Box.at(images, (channel, *taken, image)))
-        for mode, stride in enumerate(images.element_strides[1:-1]):
-            pixel[mode] += stride
+        found.append(Box.at(_in_a_row(tensor.tensor, count), (channel, *taken, image)))
+        left -= count
+        pixel[0] = tensor.lower[0]
+        for mode, step in enumerate(tensor.tensor.element_strides[2:-1], 1):
+            pixel[mode] += step
             if pixel[mode] < ends[mode]:
                 break
             pixel[mode] = tensor.lower[mode]
         else:
             image += 1
     return found
+
+
+@lru_cache(maxsize=256)
+def _in_a_row(images: TensorMap, count: int) -> TensorMap:
+    """Images of which so many pixels in a row are copied at once, as far apart as the descriptor says."""
+    stride = images.element_strides[1]
+    return replace(images, box=(images.box[0], (count - 1) * stride + 1, *images.box[2:]))

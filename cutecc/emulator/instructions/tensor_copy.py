@@ -206,7 +206,8 @@ def _store(issuer: Issuer, boxes: list[Box], shape: ShapeInShared, place: Shared
         data = read_box(issuer.machine.memory.shared, place.index, shape)
         if issuer.machine.watch.listens:
             transfer.shared("read", *shape.pieces(place.index))
-        for box, part in zip(boxes, np.split(data, len(boxes)), strict=True):
+        ends = np.cumsum([box.size for box in boxes])
+        for box, part in zip(boxes, np.split(data, ends[:-1]), strict=True):
             _write(transfer, box, part, reduce)
 
     post_to_group(issuer, action, f"a tensor copy of {shape.size} bytes from {place.text}")
