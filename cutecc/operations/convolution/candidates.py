@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from cutecc.operations import candidates
+from cutecc.operations.convolution import depthwise
 from cutecc.operations.convolution.description import (
     LAYOUTS,
     ConvolutionDescription,
@@ -62,14 +63,16 @@ def choose(
     Raises `UsageError` with the reason and the nearest when nothing fits.
     """
     a, b, d = _laid_out(kind, operands)
-    given = (
-        fitting_instructions(a, b, accumulator=accumulator, arithmetic=arithmetic, unit=unit, target=target)
-        if instruction is None
-        else [as_instruction(instruction)]
-    )
-    groups = groups or usual_groups(sizes)
+    groups = groups or usual_groups(sizes, a, b)
+    if instruction is not None:
+        given = [as_instruction(instruction)]
+    elif groups == "depthwise" and depthwise.multiplies(a, b):
+        given = [depthwise.instruction(a)]
+    else:
+        given = fitting_instructions(a, b, accumulator=accumulator, arithmetic=arithmetic, unit=unit, target=target)
     stride = stride or ("unity" if sizes is not None and sizes.has_unit_stride else "strided")
-    iterator = iterator or _iterator(kind, a.alignment, b.alignment, sizes)
+    if iterator is None:
+        iterator = "optimized" if groups == "depthwise" else _iterator(kind, a.alignment, b.alignment, sizes)
     listed: list[list[ConvolutionDescription]] = []
     for each in given:
         modes: list[Mode] = [split] if split else _modes(kind, groups, sizes, each)
@@ -113,6 +116,8 @@ def iterators(kind: Kind, a: int, b: int, sizes: ConvolutionProblem) -> list[Ite
 
 def with_swizzle(description: ConvolutionDescription, sizes: ConvolutionProblem | None) -> ConvolutionDescription:
     """The same with the order of tiles that suits the sizes."""
+    if description.groups == "depthwise":
+        return description
     problem = multiplied(description, sizes or usual_sizes(description))
     return replace(
         description, gemm=replace(description.gemm, swizzle=candidates.usual_swizzle(description.gemm, problem))
@@ -148,7 +153,8 @@ def ranked(
 @lru_cache(maxsize=256)
 def _valid(description: ConvolutionDescription, request: TileRequest) -> Sequence[ConvolutionDescription]:
     """The convolution with each valid tile."""
-    tiles = candidates.tiles(description.gemm, request)
+    is_depthwise = description.groups == "depthwise"
+    tiles = depthwise.tiles(description, request) if is_depthwise else candidates.tiles(description.gemm, request)
     found = (replace(description, gemm=description.gemm.with_tile(tile)) for tile in tiles)
     return [each for each in found if refusal(each) is None]
 
@@ -160,15 +166,18 @@ def _laid_out(kind: Kind, operands: tuple[Operand, Operand, Operand]) -> tuple[O
     return replace(a, layout=first), replace(b, layout=second), replace(d, layout="row")
 
 
-def usual_groups(sizes: ConvolutionProblem | None) -> Groups:
-    """The word for the groups of these sizes."""
-    return "single" if sizes is None or sizes.groups == 1 else "many"
+def usual_groups(sizes: ConvolutionProblem | None, a: Operand, b: Operand) -> Groups:
+    """The word for the groups of these sizes, for A and B of some types."""
+    if sizes is None or sizes.groups == 1:
+        return "single"
+    return "depthwise" if sizes.is_depthwise and depthwise.multiplies(a, b) else "many"
 
 
 def _modes(kind: Kind, groups: Groups, sizes: ConvolutionProblem | None, instruction: MathInstruction) -> list[Mode]:
     """The ways to go along K that are worth a try."""
-    is_split = groups == "single" or (groups, kind) == ("depthwise", "wgrad")
-    if not is_split or instruction.accumulator == "f16":
+    if groups == "depthwise":
+        return ["split_k_parallel" if kind == "wgrad" else "gemm"]
+    if groups != "single" or instruction.accumulator == "f16":
         return ["gemm"]
     if sizes is None:
         return ["split_k_parallel"] if kind == "wgrad" else ["gemm"]

@@ -55,12 +55,18 @@ class ConvolutionContest:
         gemm, sizes = self._description.gemm, self._found
         a, b = (self._multiplied(operand) for operand in (gemm.a, gemm.b))
         instruction = gemm.instruction
-        given = candidates.fitting_instructions(
-            a, b, accumulator=instruction.accumulator, arithmetic=instruction.arithmetic, target=gemm.target
+        is_depthwise = self._description.groups == "depthwise"
+        given = (
+            [instruction]
+            if is_depthwise
+            else candidates.fitting_instructions(
+                a, b, accumulator=instruction.accumulator, arithmetic=instruction.arithmetic, target=gemm.target
+            )
         )
+        tried = iterators(self._description.kind, gemm.a.alignment, gemm.b.alignment, sizes)
         found: list[tuple[float, int, ConvolutionDescription]] = []
         for each in given:
-            for iterator in iterators(self._description.kind, gemm.a.alignment, gemm.b.alignment, sizes):
+            for iterator in [self._description.iterator] if is_depthwise else tried:
                 for mode in self._modes():
                     product = candidates.described(
                         gemm.target, each, (gemm.a, gemm.b, gemm.d), gemm.c, gemm.epilogue, mode
@@ -102,6 +108,8 @@ class ConvolutionContest:
 
     def _modes(self) -> tuple[Mode, ...]:
         gemm = self._description.gemm
+        if self._description.groups == "depthwise":
+            return (gemm.mode,)
         splits = self._description.groups == "single" and gemm.instruction.accumulator != "f16"
         return ("gemm", *SPLIT_K_MODES) if splits and has_few_tiles(self.problem, gemm.target) else ("gemm",)
 

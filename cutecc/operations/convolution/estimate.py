@@ -6,6 +6,7 @@ from dataclasses import replace
 from math import ceil, prod
 
 from cutecc.operations import tile_model
+from cutecc.operations.convolution import depthwise
 from cutecc.operations.convolution.description import ConvolutionDescription
 from cutecc.operations.convolution.geometry import ConvolutionProblem
 from cutecc.operations.problem_sizes import Problem
@@ -13,6 +14,8 @@ from cutecc.operations.problem_sizes import Problem
 
 def cycles(description: ConvolutionDescription, sizes: ConvolutionProblem) -> float:
     """Estimated cycles of a valid convolution, of one that splits K with the best number of slices."""
+    if description.groups == "depthwise":
+        return depthwise.cycles(description, sizes)
     return tile_model.cycles(description.gemm, multiplied(description, sizes))
 
 

@@ -200,7 +200,8 @@ class Convolution(Operation[ConvolutionDescription]):
         sizes = sizes_of(kind, tensors, padding=padding, stride=stride, dilation=dilation, groups=groups)
         if target is None and arrays["A"].device == "cuda":
             target = device_target(arrays["A"].ordinal)
-        is_depthwise = candidates.usual_groups(sizes) == "depthwise"
+        types = (Operand(element_type(tensors[name]), "row") for name in "AB")
+        is_depthwise = candidates.usual_groups(sizes, *types) == "depthwise"
         of_group = 1 if is_depthwise else groups
         found = {
             name: aligned(each, form_of(kind, name, is_depthwise=is_depthwise), element_type(each), of_group)

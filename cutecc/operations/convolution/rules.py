@@ -10,7 +10,7 @@ from cutecc.errors import ArgumentError
 from cutecc.operations.convolution.description import LAYOUTS, ConvolutionDescription
 from cutecc.operations.convolution.geometry import ConvolutionProblem
 from cutecc.operations.description import SPLIT_K_MODES, Mode
-from cutecc.operations.kernels.convolution import multistage, sm90
+from cutecc.operations.kernels.convolution import depthwise, multistage, sm90
 from cutecc.operations.kernels.family import Part, Refusal
 from cutecc.operations.kernels.operand_copies import WGMMA_EITHER_WAY_BITS
 from cutecc.operations.operand import WIDEST_ALIGNMENT
@@ -91,28 +91,19 @@ def wgmma(description: ConvolutionDescription) -> OwnRefusal | None:
 
 def split_groups(description: ConvolutionDescription) -> OwnRefusal | None:
     """Slices of K are counted where groups are."""
-    if description.gemm.mode not in SPLIT_K_MODES:
-        return None
-    if description.groups == "many":
+    if description.gemm.mode in SPLIT_K_MODES and description.groups == "many":
         return OwnRefusal("K is split of a single group, or of depthwise convolutions", ("mode",))
-    if description.groups == "depthwise" and description.kind != "wgrad":
-        return OwnRefusal("a depthwise convolution has too short a K to be split", ("mode",))
     return None
 
 
 def family_takes_it(description: ConvolutionDescription) -> Refusal | None:
     """What only the kernels of a family know of themselves."""
+    if description.groups == "depthwise":
+        return depthwise.accepts(description)
     return (sm90 if description.gemm.family == "sm90" else multistage).accepts(description)
 
 
-def depthwise(description: ConvolutionDescription) -> OwnRefusal | None:
-    """Several groups of one channel are computed as any others."""
-    if description.groups != "depthwise":
-        return None
-    return OwnRefusal("depthwise convolutions have no kernel of their own, and are of many groups", (), ("groups",))
-
-
-RULES: tuple[Rule, ...] = (layouts, product_mode, iterator_of_kind, wgmma, split_groups, depthwise, family_takes_it)
+RULES: tuple[Rule, ...] = (layouts, product_mode, iterator_of_kind, wgmma, split_groups, family_takes_it)
 """In the order in which they are asked; those of the product come before."""
 
 
@@ -152,7 +143,7 @@ def check_sizes(description: ConvolutionDescription, sizes: ConvolutionProblem) 
 def _check_groups(description: ConvolutionDescription, sizes: ConvolutionProblem) -> None:
     given = description.groups
     if given == "single" and sizes.groups != 1:
-        hints = ['describe it with groups="many"']
+        hints = [f'describe it with groups="{"depthwise" if sizes.is_depthwise else "many"}"']
         raise ArgumentError(f"there are {sizes.groups} groups, and the convolution is of a single one", hints=hints)
     if given == "depthwise" and not sizes.is_depthwise:
         raise ArgumentError(

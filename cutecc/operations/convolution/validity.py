@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
-from cutecc.operations import validity
+from cutecc.operations import rules, validity
+from cutecc.operations.convolution import depthwise
 from cutecc.operations.convolution.description import GROUPS, STRIDES, ConvolutionDescription
 from cutecc.operations.convolution.rules import RULES, SPLITS, OwnPart, OwnRefusal, Rule
 from cutecc.operations.description import GemmDescription
 from cutecc.operations.kernels.family import Refusal, TilePart
 from cutecc.operations.nearest import Distance, nearest
+from cutecc.operations.tile import TileRequest
 from cutecc.operations.validity import Verdict
 
 _VALUES: dict[OwnPart, tuple[str, ...]] = {
@@ -19,6 +21,8 @@ _VALUES: dict[OwnPart, tuple[str, ...]] = {
     "stride": STRIDES,
     "groups": GROUPS,
 }
+_DEPTHWISE_RULES = (*(partial(rules.alignment, name=name) for name in "ABCD"), rules.results, rules.epilogue_fits)
+"""Those of a product that say nothing of what multiplies, and of its tile."""
 
 
 def refusal(description: ConvolutionDescription) -> Refusal | None:
@@ -26,7 +30,7 @@ def refusal(description: ConvolutionDescription) -> Refusal | None:
     for rule in RULES:
         if (found := rule(description)) is not None:
             return found
-    for rule in (*validity.RULES, *validity.FAMILY_RULES):
+    for rule in _DEPTHWISE_RULES if description.groups == "depthwise" else (*validity.RULES, *validity.FAMILY_RULES):
         if (found := rule(description.gemm)) is not None:
             return found
     return None
@@ -66,8 +70,12 @@ def _near(
         if refusal(start) is None:
             yield start, (problem, means, 0.0)
             continue
-        rules = (*(partial(_of_product, each, start) for each in RULES), *validity.RULES)
-        if (answer := nearest(start.gemm, rules, validity.FAMILY_RULES, free)) is not None:
+        if start.groups == "depthwise":
+            others = (replace(start, gemm=start.gemm.with_tile(tile)) for tile in depthwise.tiles(start, TileRequest()))
+            yield from ((each, (problem, means + 1, 0.0)) for each in others if refusal(each) is None)
+            continue
+        asked = (*(partial(_of_product, each, start) for each in RULES), *validity.RULES)
+        if (answer := nearest(start.gemm, asked, validity.FAMILY_RULES, free)) is not None:
             gemm, (problem_parts, means_parts, far) = answer
             yield replace(start, gemm=gemm), (problem + problem_parts, means + means_parts, far)
 

@@ -9,6 +9,7 @@ from cutecc.arguments.arrays import Array
 from cutecc.errors import ArgumentError
 from cutecc.operations.arguments import check_written, numbers_of, operands_of, read
 from cutecc.operations.call_sizes import check_reductions, slices_of, workspace_sizes
+from cutecc.operations.convolution import depthwise
 from cutecc.operations.convolution.arguments import (
     ROLES,
     Form,
@@ -30,6 +31,7 @@ from cutecc.operations.description import SPLIT_K_MODES
 from cutecc.operations.hazards import check_hazards
 from cutecc.operations.kernels.convolution.signature import product as kernel_product
 from cutecc.operations.operand import type_bits
+from cutecc.operations.problem_sizes import Problem
 from cutecc.operations.variant import Arrays, Bound, Variant
 from cutecc.operations.views import MatrixArray
 
@@ -114,7 +116,7 @@ class ConvolutionVariant(Variant[ConvolutionDescription]):
         operands.update({name: view(each, self._forms[name], problem) for name, each in tensors.items()})
         numbers = numbers_of(epilogue, given)
         values, sources = self._values(operands | numbers, sizes)
-        slices = slices_of(self._product, settings.slices, problem, _SPLIT_HINT)
+        slices = self._slices(settings.slices, sizes, problem)
         if description.gemm.mode in SPLIT_K_MODES:
             values["slices"] = slices
         is_empty = 0 in (problem.m, problem.n, problem.batches)
@@ -125,7 +127,12 @@ class ConvolutionVariant(Variant[ConvolutionDescription]):
         """The bytes of workspace of a call on these sizes. Raises `ArgumentError` for those of another convolution."""
         check_sizes(self.description, sizes)
         problem = sizes.product(self.description)
-        return workspace_sizes(self._product, problem, slices_of(self._product, slices, problem, _SPLIT_HINT))[0]
+        return workspace_sizes(self._product, problem, self._slices(slices, sizes, problem))[0]
+
+    def _slices(self, given: int | None, sizes: ConvolutionProblem, problem: Problem) -> int:
+        if given is None and self.description.groups == "depthwise" and self.description.kind == "wgrad":
+            given = depthwise.slices(self.description, sizes)
+        return slices_of(self._product, given, problem, _SPLIT_HINT)
 
     def alignment_bytes(self, name: str) -> int:
         if (operand := self.operands.get(name)) is not None:

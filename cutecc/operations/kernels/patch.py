@@ -30,7 +30,7 @@ class Patch:
     def of(cls, coordinates: cute.Tensor) -> Patch:
         """That of a thread whose elements have these coordinates (m, n)."""
         layout = coordinates.layout
-        index = {cute.crd2idx(i, layout): i for i in range(cute.size(layout))}
+        index = {pair(cute.crd2idx(i, layout)): i for i in range(cute.size(layout))}
         rows, columns = (tuple(sorted({place[mode] for place in index})) for mode in (0, 1))
         assert len(rows) * len(columns) == len(index) == cute.size(layout), "a thread's elements are no rows × columns"
         run = len(columns)
@@ -47,6 +47,12 @@ class Patch:
         """The elements of the widest vector along a row, where addresses are multiples of `alignment` elements."""
         width = min(self.run, alignment, _WIDEST // dtype.width)
         return max(each for each in (1, 2, 4, 8, 16) if each <= width)
+
+
+def pair(place: int | tuple[int, ...]) -> tuple[int, int]:
+    """Both coordinates of a place, of which the DSL leaves the last ones out where they are always 0."""
+    first, second, *_ = (*(place if isinstance(place, tuple) else (place,)), 0, 0)
+    return first, second
 
 
 def _in_runs(columns: tuple[int, ...], length: int) -> bool:

@@ -22,7 +22,6 @@ from cutecc.operations.kernels.gemm_kernel import GemmKernel
 from cutecc.operations.kernels.lanes import warp_place
 from cutecc.operations.kernels.numeric import numeric
 from cutecc.operations.kernels.workspace import ceil_div
-from cutecc.operations.operand import WIDEST_ALIGNMENT
 
 
 class DepthwiseConvolution(GemmKernel):
@@ -48,10 +47,12 @@ class DepthwiseConvolution(GemmKernel):
         piece = cute.make_rmem_tensor((self.vector,), self.element)
         channels = tensor.shape[self.rank + 1]
         pointer = tensor.iterator + cute.assume(offset + channel, divby=width)
-        if width * self.element.width == WIDEST_ALIGNMENT * 8:
-            words = cute.recast_tensor(piece, cutlass.Uint32)
-            for i, word in enumerate(loaded_words(pointer, is_inside & (channel < channels))):
-                words[i] = word
+        if width * self.element.width % 32 == 0:
+            words, count = cute.recast_tensor(piece, cutlass.Uint32), width * self.element.width // 32
+            for i, first in enumerate(range(0, self.vector, width)):
+                is_there = is_inside & (channel + first < channels)
+                for j, word in enumerate(loaded_words(pointer + first, is_there, count)):
+                    words[i * count + j] = word
             return piece.load().to(self.accumulator)
         piece.fill(0)
         for first in range(0, self.vector, width):
@@ -242,20 +243,22 @@ class Place:
 
 
 @dsl_user_op
-def loaded_words(pointer, is_inside, *, loc=None, ip=None) -> list[cutlass.Uint32]:
-    """16 bytes of global memory, zeros unless `is_inside`.
+def loaded_words(pointer, is_inside, count: int, *, loc=None, ip=None) -> list[cutlass.Uint32]:
+    """Four bytes of global memory or as many words as two or four, zeros unless `is_inside`.
 
     A copy of the DSL's would branch around the load, and none be under way while another one is waited for.
     """
     zero = cutlass.Uint32(0).ir_value(loc=loc, ip=ip)
     condition = cutlass.Int32(is_inside).ir_value(loc=loc, ip=ip)
+    words = ", ".join(f"${i}" for i in range(count))
+    form, words = ("b32", words) if count == 1 else (f"v{count}.b32", f"{{{words}}}")
     result = llvm.inline_asm(
-        llvm.StructType.get_literal([T.i32()] * 4),
-        [pointer.toint(loc=loc, ip=ip).ir_value(loc=loc, ip=ip), condition, *[zero] * 4],
-        "{ .reg .pred p; setp.ne.s32 p, $5, 0; @p ld.global.v4.b32 {$0, $1, $2, $3}, [$4]; }",
-        "=r,=r,=r,=r,l,r,0,1,2,3",
+        llvm.StructType.get_literal([T.i32()] * count),
+        [pointer.toint(loc=loc, ip=ip).ir_value(loc=loc, ip=ip), condition, *[zero] * count],
+        f"{{ .reg .pred p; setp.ne.s32 p, ${count + 1}, 0; @p ld.global.{form} {words}, [${count}]; }}",
+        ",".join(["=r"] * count + ["l", "r", *map(str, range(count))]),
         loc=loc,
         ip=ip,
     )
-    places = (ir.DenseI64ArrayAttr.get([i]) for i in range(4))
+    places = (ir.DenseI64ArrayAttr.get([i]) for i in range(count))
     return [cutlass.Uint32(llvm.extractvalue(T.i32(), result, place, loc=loc, ip=ip)) for place in places]

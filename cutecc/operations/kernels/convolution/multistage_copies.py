@@ -16,6 +16,7 @@ import cutlass
 from cutlass import cute
 
 from cutecc.operations.kernels.convolution.walks import Odometer, TapWalk, unsigned
+from cutecc.operations.kernels.patch import pair
 
 OUTSIDE = -(1 << 30)
 """A coordinate from which no tap reaches the image."""
@@ -29,23 +30,12 @@ class Share:
         self.target = own.partition_D(stages)
         places = own.partition_S(cute.make_identity_tensor(tile))
         first_row, first_column = places[0]
-        rows, columns = (
-            [
-                _along(cute.crd2idx(tuple(i * (mode == of) for of in range(3)), places.layout), mode - 1)
-                for i in range(n)
-            ]
-            for mode, n in ((1, cute.size(places, mode=[1])), (2, cute.size(places, mode=[2])))
-        )
+        rows = [pair(cute.crd2idx((0, i, 0), places.layout))[0] for i in range(cute.size(places, mode=[1]))]
+        columns = [pair(cute.crd2idx((0, 0, j), places.layout))[1] for j in range(cute.size(places, mode=[2]))]
         self.distances = columns
         """Columns from the first one, known when compiled."""
         self.rows = [first_row + row for row in rows]
         self.columns = [first_column + distance for distance in self.distances]
-
-
-def _along(place: Any, axis: int) -> int:
-    """One coordinate of a place, of which the last ones are left out where they are 0."""
-    place = place if isinstance(place, tuple) else (place,)
-    return place[axis] if axis < len(place) else 0
 
 
 class Columns(Protocol):

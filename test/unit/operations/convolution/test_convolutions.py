@@ -21,6 +21,7 @@ from cutecc.operations.loading import load
 
 SMALL: dict[str, Any] = {"target": "sm_80", "tile": "64x32x32:stages=3:warps=2x1x1", "d": "f32"}
 HOPPER: dict[str, Any] = {"target": "sm_90a", "tile": "64x32x64:stages=2:warps=1x1x1:cooperative", "d": "f32"}
+DEPTHWISE: dict[str, Any] = {"target": "sm_90a", "tile": "32x32x1:warps=2x1x1", "d": "f32:4"}
 SIMT: dict[str, Any] = {"target": "sm_80", "tile": "32x32x8:stages=2:warps=1x1x1", "d": "f32:1"}
 
 
@@ -43,6 +44,8 @@ DESCRIBED: dict[str, Any] = {
         "fprop", "f16", "f16", "f16", "f16", **{each: SMALL[each] for each in ("target", "tile")},
         epilogue=activated, operands={"bias": Row("f32"), "sums": Row("f32")},
     ),
+    "depthwise": lambda: Conv2d("fprop", "f16", groups="depthwise", **DEPTHWISE),
+    "depthwise wgrad": lambda: Conv2d("wgrad", "f32:1", d="f32:1", groups="depthwise", target="sm_80", tile="16x3x8"),
     "hopper fprop": lambda: Conv2d("fprop", "f16", **HOPPER),
     "hopper dgrad": lambda: Conv2d("dgrad", "f16", **HOPPER),
     "hopper wgrad": lambda: Conv2d("wgrad", "f16", split_k="parallel", **HOPPER),
@@ -62,13 +65,17 @@ def problems(draw: st.DrawFn, op: Convolution) -> ConvolutionProblem:
     rank, description = op.rank, op.description
     extents = st.tuples(*[st.integers(1, 8 if rank < 3 else 4)] * rank)
     ones = st.just((1,) * rank)
-    groups = draw(st.integers(1, 3)) if description.groups == "many" else 1
+    is_depthwise, groups = description.groups == "depthwise", 1
+    if description.groups == "many":
+        groups = draw(st.integers(1, 3))
     a, b = description.gemm.a.alignment, description.gemm.b.alignment
     # D is of f32 with an alignment of 4. Of a Hopper wgrad the channels are those of whole boxes.
     multiple = 1 if a == 1 else max(a, b, 4)
     is_boxed = (description.kind, description.gemm.family) == ("wgrad", "sm90")
     c = draw(st.integers(1, 2)) * 32 if is_boxed else draw(st.integers(1, 5)) * multiple * groups
-    k = draw(st.integers(1, 5)) * multiple * groups
+    k = c if is_depthwise else draw(st.integers(1, 5)) * multiple * groups
+    if is_depthwise:
+        c = k = groups = max(c, 2)
     taps = draw(st.tuples(*[st.integers(1, 3)] * rank))
     dilation = draw(st.tuples(*[st.integers(1, 3)] * rank))
     padding = draw(st.tuples(*[st.tuples(st.integers(0, 3), st.integers(0, 3))] * rank))
