@@ -91,18 +91,17 @@ class Sm90TapConvolution(Sm90Convolution):
         _, block_n = self.place()
         pixel, image = self.pixel(problem, m * self.tile[0] + block_n * self.boxes.pixels)
         depth, taps, group = self.depth(problem), self.taps(problem, batch), self.group(problem, batch)
-        # The step along a tap's channels, and the tap.
-        bases = (ceil_div(depth, self.tile[2]), *taps.bases)
-        digits = digits_of(first, bases)
+        # All taps of some channels, so that what these meet is still in the L2 cache, and then the next channels.
+        digits = digits_of(first, taps.counts)
         for _ in range(steps):
             arrived = self.expect(full, empty, stage, phase)
-            channel = group * depth + digits[0] * self.tile[2]
-            box = self.gathered.box(channel, pixel, image, taps.offsets(digits[1:]))
-            tap = taps.number(digits[1:])
+            channel = group * depth + digits[-1] * self.tile[2]
+            box = self.gathered.box(channel, pixel, image, taps.offsets(digits[:-1]))
+            tap = taps.number(digits[:-1])
             copy_tile(tma_a, box, to_a[None, stage], arrived, mask_a)
-            copy_tile(tma_b, from_b[None, n, digits[0], tap, group], to_b[None, stage], arrived, mask_b)
+            copy_tile(tma_b, from_b[None, n, digits[-1], tap, group], to_b[None, stage], arrived, mask_b)
             stage, phase = self.following(stage, phase)
-            digits = added(digits, (1,) + (0,) * self.convolution.rank, bases)
+            digits = added(digits, (1,) + (0,) * self.convolution.rank, taps.counts)
         return stage, phase
 
     def pixel(self, problem, row):

@@ -62,6 +62,6 @@ class Sm90Wgrad(Sm90Convolution):
         of_tap = geometry.channels // problem[3] // boxes.channels
         last, found = of_tap * taps.count - 1, []
         for i in range(boxes.across):
-            box, *tap = digits_of(cutlass.min(n * boxes.across + i, last), (of_tap, *taps.bases))
+            box, *tap = digits_of(cutlass.min(n * boxes.across + i, last), (of_tap, *taps.counts[:-1]))
             found.append((box * boxes.channels, taps.offsets(tap)))
         return found

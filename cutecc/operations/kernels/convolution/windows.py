@@ -77,13 +77,13 @@ class Taps:
     """Whether the filter is turned by half a turn."""
 
     @property
-    def bases(self) -> tuple[Any, ...]:
-        """Of the digits that count the taps."""
-        return tuple(axis.count for axis in self.axes[:-1])
+    def counts(self) -> tuple[Any, ...]:
+        """Of the taps in each mode: bases of the digits that count them."""
+        return tuple(axis.count for axis in self.axes)
 
     @property
     def count(self):
-        return prod(axis.count for axis in self.axes)
+        return prod(self.counts)
 
     def offsets(self, digits: Sequence[Any]) -> list[Any]:
         """What TMA adds to pixels for a tap."""

@@ -129,7 +129,8 @@ def convolve(
     options = EmulatorOptions(check=True, schedule=schedule, seed=seed)
     left = a.flattened() if description.kind == "wgrad" else a
     given = ((m, n, k, batches), tuple(sizes), left, b, tuple(arguments), space, slices, count, 0)
-    assert emulator.emulate(given, {}, options).findings == []
+    findings = emulator.emulate(given, {}, options).findings
+    assert findings == [], findings
     return results(gemm, memory, sums(description, a.values, b.values, sizes, groups), values)
 
 
