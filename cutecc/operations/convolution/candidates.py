@@ -108,9 +108,9 @@ def _iterator(kind: Kind, a: int, b: int, sizes: ConvolutionProblem | None) -> I
 
 def iterators(kind: Kind, a: int, b: int, sizes: ConvolutionProblem) -> list[Iterator]:
     """Those that may be the fastest for these sizes."""
-    found: list[Iterator] = [_iterator(kind, a, b, sizes), proposed_iterator(kind, a, b, sizes)]
+    found: tuple[Iterator, ...] = _iterator(kind, a, b, sizes), proposed_iterator(kind, a, b, sizes)
     if kind == "fprop" and sizes.groups == 1 and sizes.channels < 4 * _FEW_CHANNELS:
-        found += ["few_channels", "optimized"]
+        found = (*found, "few_channels", "optimized")
     return [each for index, each in enumerate(found) if each not in found[:index]]
 
 
