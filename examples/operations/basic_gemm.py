@@ -21,7 +21,7 @@ A, B, C = (generator.integers(-4, 5, shape).astype("f2") for shape in ((48, 40),
 D = np.empty((48, 56), "f2")
 product = A.astype("f4") @ B.astype("f4")
 
-op = Gemm("f16", "f16", "f16", "f16", target="sm_80", tile="64x64x32:stages=3:warps=2x2x1")
+op = Gemm("f16", "f16", "f16", "f16", target="sm_80", tile="64x64x32:stages=3:warps=2x2x1", swizzle="identity1")
 print(op.description.name)
 
 # %% [markdown]
@@ -42,8 +42,7 @@ print("A B:", np.array_equal(D, product))
 # Every operation lists the tiles that it may have, the best guess first. Any can be asked for, or a part of one.
 
 # %%
-for tile in op.tile_descriptions()[:3]:
-    print(tile)
+print(len(op.tile_descriptions()), "tiles")
 small = op.with_tile("32x32x32:warps=1x1x1")
 print("another:", small.description.tile)
 small.run(A, B, D=D, device="cpu")
@@ -56,16 +55,18 @@ print("A B:", np.array_equal(D, product))
 
 # %%
 for parts in ({"a": "f32", "b": "f32"}, {"a": "tf32", "b": "tf32"}, {"a": "bf16", "b": "bf16", "target": "sm_90a"}):
-    print(Gemm(**{"target": "sm_80", **parts}).description.instruction)
+    instruction = Gemm(**{"target": "sm_80", **parts}).description.instruction
+    print(instruction.unit, "multiplies", instruction.a)
 
 # %% [markdown]
 # ## What there is
 #
-# `find` lists kernels, the fastest first by estimate.
+# `find` lists kernels, the fastest first by estimate, here those with one tile.
 
 # %%
-for found in find("f16", "sm_90a", where="tile.n>=192,schedule=pingpong", problem=(8192, 8192, 8192), limit=2):
-    print(found.name)
+found = find("f16", "sm_90a", where="tile=128x256x64,schedule=cooperative", problem=(8192, 8192, 8192))
+for name in sorted(each.name for each in found):
+    print(name)
 
 # %% [markdown]
 # ## What is refused

@@ -48,7 +48,7 @@ op = Conv2d(
     tile="64x32x32:stages=3",  # small, to compile fast; without it the best for large layers is chosen
     target="sm_80",
 )
-print(op.description.name)
+print(op.description.kind, op.description.iterator, op.description.gemm.instruction)
 
 D = np.empty_like(y)
 op.run(x, weight, y, D, bias=bias, padding=1, device="cpu")
