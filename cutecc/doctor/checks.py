@@ -105,13 +105,18 @@ def libraries(facts: Facts) -> Iterator[Finding]:
         yield fix("libraries", f"two packages have installed {_some(facts.contested_files)}", _reinstall(facts))
     elif facts.missing_files:
         yield fix("libraries", f"no longer there: {_some(facts.missing_files)}", _reinstall(facts))
-    elif facts.flavours and "cu12" not in facts.flavours:
-        alone = f"{' and '.join(facts.flavours)} of {version} without cu12, which the wheel asks for"
-        yield note("libraries", alone, f"where pip check shall pass: {_reinstall(facts)}")
-    elif facts.flavours:
-        yield ok("libraries", f"{' and '.join(facts.flavours)}, all of {version}")
     else:
-        yield fix("libraries", f"no {PACKAGE}-libs-cu12 and no {PACKAGE}-libs-cu13", _reinstall(facts))
+        yield _flavours(facts, version)
+
+
+def _flavours(facts: Facts, version: str) -> Finding:
+    """That libraries are there for one CUDA at least, and what the wheel asks for."""
+    if not facts.flavours:
+        return fix("libraries", f"no {PACKAGE}-libs-cu12 and no {PACKAGE}-libs-cu13", _reinstall(facts))
+    if "cu12" not in facts.flavours:
+        alone = f"{' and '.join(facts.flavours)} of {version} without cu12, which the wheel asks for"
+        return note("libraries", alone, f"where pip check shall pass: {_reinstall(facts)}")
+    return ok("libraries", f"{' and '.join(facts.flavours)}, all of {version}")
 
 
 def packages(facts: Facts) -> Iterator[Finding]:
