@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Sequence
 
 OTHER = "other"
 """Of opcodes that no rule knows."""
@@ -79,9 +80,20 @@ def classify(instruction: str, *, spills: bool = False) -> str:
 @functools.lru_cache(4096)
 def _classify(opcode: str, with_zero: bool, product_is_zero: bool, on_stack: bool) -> str:
     name, *modifiers = opcode.split(".")
+    accessed = _access(name, modifiers, on_stack)
+    return accessed or _idiom(name, modifiers, with_zero, product_is_zero) or _BY_OPCODE.get(name, OTHER)
+
+
+def _access(name: str, modifiers: Sequence[str], on_stack: bool) -> str | None:
+    """The space and bits of a memory access."""
     if space := (_SPILLS.get(name) if on_stack else None) or _MEMORY.get(name):
         width = next((_WIDTHS[each] for each in modifiers if each in _WIDTHS), 32)
         return f"{space} {width}"
+    return None
+
+
+def _idiom(name: str, modifiers: Sequence[str], with_zero: bool, product_is_zero: bool) -> str | None:
+    """The class of arithmetic that stands for something simpler."""
     if name == "IMAD" and ("MOV" in modifiers or product_is_zero):
         return "move"
     if name == "IMAD" and "SHL" in modifiers:
@@ -91,4 +103,4 @@ def _classify(opcode: str, with_zero: bool, product_is_zero: bool, on_stack: boo
         return "conversion"
     if name == "HFMA2" and with_zero:
         return "move"
-    return _BY_OPCODE.get(name, OTHER)
+    return None
