@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import get_args
 
 from cutecc.errors import UsageError
@@ -45,11 +45,7 @@ def fitting_instructions(
     if not asked:
         where = f"{unit} of {target}" if unit else target
         how = f" with {arithmetic}" if arithmetic else ""
-        hints = [f"on {target} there is {each}" for each in _on_offer(target, unit)]
-        kind = unit and kind_of(unit, *_multiplied(unit, (a, b), arithmetic))
-        if kind and arithmetic and any(found.values()):
-            other = next(each for each in _UNITS if found[each])
-            hints = [why_not(kind, arithmetic), f"{other} of {target} does", *hints]
+        hints = _hints(target, unit, arithmetic, (a, b), [*filter(found.get, _UNITS)])
         raise UsageError(f"{where} does not multiply {a.dtype} by {b.dtype} into {wanted}{how}", hints=hints)
     return asked
 
@@ -82,6 +78,21 @@ def _instructions(
         for shape in kind.shapes:
             if unit != "wgmma" or shape[1] == 128:
                 yield MathInstruction(unit, shape, *types, accumulator, how)
+
+
+def _hints(
+    target: str,
+    unit: Unit | None,
+    arithmetic: Arithmetic | None,
+    operands: tuple[Operand, Operand],
+    able: Sequence[Unit],
+) -> list[str]:
+    """What is multiplied on a target; first, where other units are `able` to do what is asked, why this one is not."""
+    hints = [f"on {target} there is {each}" for each in _on_offer(target, unit)]
+    kind = unit and kind_of(unit, *_multiplied(unit, operands, arithmetic))
+    if kind and arithmetic and able:
+        return [why_not(kind, arithmetic), f"{able[0]} of {target} does", *hints]
+    return hints
 
 
 def _on_offer(target: str, unit: Unit | None) -> list[str]:
