@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, cast
 
@@ -56,16 +56,7 @@ def agree(packing: Packing, matrices: Mapping[str, Matrix], groups: int) -> Prob
     """
     a, b = matrices["A"], matrices["B"]
     found = Problem(a.rows, b.columns, a.columns, groups)
-    problems: list[str] = []
-    if max(found.m, found.n, found.k, groups) >= _LIMIT:
-        problems.append("no size may be 2^31 or more")
-    if a.columns != b.rows:
-        problems.append(f"K is {a.columns} in A and {b.rows} in B")
-    for name, each in matrices.items():
-        if name not in ("A", "B") and (each.rows, each.columns) != (found.m, found.n):
-            problems.append(
-                f"{name} is not of {found.m}×{found.n} elements" + (" a group" if packing == "depth" else "")
-            )
+    problems = [*_misfits(packing, matrices, found)]
     uneven = [each for each in matrices.values() if len(each.array.shape) == 3 and each.batches != groups]
     problems += [f"{each.name} has {each.batches} groups, and offsets {groups}" for each in uneven]
     if problems:
@@ -76,6 +67,18 @@ def agree(packing: Packing, matrices: Mapping[str, Matrix], groups: int) -> Prob
             hints.append("offsets are where each group ends, without a 0 in front")
         raise ArgumentError(f"the shapes do not fit: {shapes}: {'; '.join(problems)}", hints=hints)
     return found
+
+
+def _misfits(packing: Packing, matrices: Mapping[str, Matrix], sizes: Problem) -> Iterator[str]:
+    """What keeps packed matrices from being multiplied, whatever their numbers of groups."""
+    a, b = matrices["A"], matrices["B"]
+    if max(sizes.m, sizes.n, sizes.k, sizes.batches) >= _LIMIT:
+        yield "no size may be 2^31 or more"
+    if a.columns != b.rows:
+        yield f"K is {a.columns} in A and {b.rows} in B"
+    for name, each in matrices.items():
+        if name not in ("A", "B") and (each.rows, each.columns) != (sizes.m, sizes.n):
+            yield f"{name} is not of {sizes.m}×{sizes.n} elements" + (" a group" if packing == "depth" else "")
 
 
 def read_offsets(value: Any) -> Array:

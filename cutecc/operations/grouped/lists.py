@@ -65,10 +65,7 @@ def tables_of(description: GroupedDescription, given: Mapping[str, Any], device:
 
     Waits for the copy of the tables alone. Raises `ArgumentError` for matrices that do not fit, `LaunchError`.
     """
-    arrays = {name: _read(name, given.get(name)) for name in list_names(description)}
-    if len({len(each) for each in arrays.values()}) > 1:
-        counts = ", ".join(f"{len(each)} in {name}" for name, each in arrays.items())
-        raise ArgumentError(f"the lists have no common number of groups: {counts}")
+    arrays = _lists(description, given)
     matrices = {
         name: [_matrix(f"{name}[{index}]", each, description, name) for index, each in enumerate(arrays[name])]
         for name in operands_of(description.gemm)
@@ -130,6 +127,15 @@ def key_of(given: Mapping[str, Any], names: Sequence[str]) -> tuple[Any, ...]:
                 found.append((array.address, array.layout))
         found.append(name)
     return tuple(found)
+
+
+def _lists(description: GroupedDescription, given: Mapping[str, Any]) -> dict[str, list[Array]]:
+    """All lists, read. Raises `ArgumentError` for what is none, and unless they have one number of groups."""
+    arrays = {name: _read(name, given.get(name)) for name in list_names(description)}
+    if len({len(each) for each in arrays.values()}) > 1:
+        counts = ", ".join(f"{len(each)} in {name}" for name, each in arrays.items())
+        raise ArgumentError(f"the lists have no common number of groups: {counts}")
+    return arrays
 
 
 def _read(name: str, value: Any) -> list[Array]:
