@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Generic
@@ -125,19 +125,24 @@ def differences(before: GemmDescription, after: GemmDescription) -> Iterator[str
     old, new = _parts(before), _parts(after)
     if _takes_n_of_tile(before) and _takes_n_of_tile(after):
         del old["instruction"], new["instruction"]
-    for part in new:
-        if old.get(part) != new[part]:
-            yield f"{part} {new[part]}, not {old[part]}" if part in old else f"{part} {new[part]}"
-    yield from (f"no {part}" for part in old if part not in new)
+    yield from _changes(old, new)
     # The epilogue's operands and accumulator follow those of the description, and what is multiplied the types.
     changed = {part.partition(".")[0] for part in {**old, **new} if old.get(part) != new.get(part)}
     if before.epilogue != after.epilogue and changed.isdisjoint(("c", "d", "accumulator")):
         yield "an epilogue that fits"
-    multiplied = [f"{each.instruction.a} by {each.instruction.b}" for each in (before, after)]
+    here, there = (f"{each.instruction.a} by {each.instruction.b}" for each in (before, after))
     # With an arithmetic that rounds on the way, another unit gets the same numbers.
     is_same = "instruction" in changed and before.instruction.multiplies == after.instruction.multiplies
-    if multiplied[0] != multiplied[1] and not is_same and changed.isdisjoint(("a", "b", "arithmetic")):
-        yield f"an instruction on {multiplied[1]}, not {multiplied[0]}"
+    if here != there and not is_same and changed.isdisjoint(("a", "b", "arithmetic")):
+        yield f"an instruction on {there}, not {here}"
+
+
+def _changes(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[str]:
+    """What becomes of each part that is not as it was."""
+    for part in new:
+        if old.get(part) != new[part]:
+            yield f"{part} {new[part]}, not {old[part]}" if part in old else f"{part} {new[part]}"
+    yield from (f"no {part}" for part in old if part not in new)
 
 
 def _takes_n_of_tile(description: GemmDescription) -> bool:
