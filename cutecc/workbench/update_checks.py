@@ -13,14 +13,13 @@ with `{{.*}}`. Line numbers in errors match any, since they move with the lines 
 
 from __future__ import annotations
 
-import itertools
 import os
 import re
 import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -71,20 +70,14 @@ def updated(path: Path, substitutions: Mapping[str, str]) -> Updated:
     lines, earlier = _without_generated(original)
     leader, runs = _runs(lines, substitutions)
     insertions: dict[int, dict[str, list[str]]] = {}
-    outputs: dict[str, str] = {}
     checks = {run.prefix: [line for line in lines if _is_check(line, run.prefix)] for run in runs}
     by_hand = [prefix for prefix, found in checks.items() if found and prefix not in generated]
-    for run in (each for each in runs if each.prefix not in by_hand):
-        output = _output(run.command, path, substitutions)
-        if outputs.setdefault(run.prefix, output) != output:
-            raise Error(f"two RUN lines with the prefix {run.prefix} print different things")
-        if run.prefix in itertools.chain.from_iterable(insertions.values()):
-            continue
-        labels = "\n".join(line for line in checks[run.prefix] if "-LABEL:" in line)
-        below = 1 + max(each.line for each in runs if each.prefix == run.prefix)
-        for line, block in _placed(check_blocks(output, path.name), lines, below, run.prefix, earlier):
-            if not _is_labelled(block, labels):
-                insertions.setdefault(line, {}).setdefault(run.prefix, []).extend(block.checks)
+    last = {run.prefix: run.line for run in runs}
+    outputs = _outputs([run for run in runs if run.prefix not in by_hand], path, substitutions)
+    for prefix, output in outputs.items():
+        for line, block in _placed(check_blocks(output, path.name), lines, last[prefix] + 1, prefix, earlier):
+            if not _is_labelled(block, checks[prefix]):
+                insertions.setdefault(line, {}).setdefault(prefix, []).extend(block.checks)
     return Updated(text, newline.join(_with_insertions(lines, insertions, leader)), tuple(by_hand))
 
 
@@ -92,9 +85,12 @@ def _newline(text: str) -> str:
     return "\r\n" if "\r\n" in text else "\n"
 
 
-def _is_labelled(block: Block, labels: str) -> bool:
-    """Whether lines written by hand already name the block's function."""
-    return bool(block.function and re.search(rf"@{re.escape(block.function)}(?![\w$.-])", labels))
+def _is_labelled(block: Block, checks: Sequence[str]) -> bool:
+    """Whether check lines written by hand already name the block's function."""
+    if not block.function:
+        return False
+    name = re.compile(rf"@{re.escape(block.function)}(?![\w$.-])")
+    return any("-LABEL:" in line and name.search(line) for line in checks)
 
 
 def _read(path: Path) -> str:
@@ -200,6 +196,16 @@ def _runs(lines: list[str], substitutions: Mapping[str, str]) -> tuple[str, list
     if not runs:
         raise Error("no RUN line pipes what cutecc prints into filecheck")
     return leader, runs
+
+
+def _outputs(runs: Iterable[Run], path: Path, substitutions: Mapping[str, str]) -> dict[str, str]:
+    """What the commands of each prefix print. Raises `Error` where that is not the same."""
+    found: dict[str, str] = {}
+    for run in runs:
+        output = _output(run.command, path, substitutions)
+        if found.setdefault(run.prefix, output) != output:
+            raise Error(f"two RUN lines with the prefix {run.prefix} print different things")
+    return found
 
 
 def _output(command: str, path: Path, substitutions: Mapping[str, str]) -> str:
