@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
@@ -67,13 +67,24 @@ class CommandWithPassFlags(click.Command):
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        passes, others, pipeline = self._apart(ctx, args)
+        rest = super().parse_args(ctx, others)
+        if passes and pipeline:
+            raise UsageError(
+                f"--{_name(passes[0])} and {pipeline} both say which passes run",
+                hints=["say all of it with one of them"],
+            )
+        ctx.params[PASSES] = passes
+        return rest
+
+    def _apart(self, ctx: click.Context, args: Sequence[str]) -> tuple[list[str], list[str], str | None]:
+        """The text of each pass, all other arguments, and the flag among them that names a pipeline."""
         own = _own_flags(ctx)
         with_value = {name for option in _own_options(ctx) if not option.is_flag for name in option.opts}
         passes: list[str] = []
         others: list[str] = []
         pipeline: str | None = None
-        # Which passes a file of the user's registers is known when it is loaded: what is no pass is refused then.
-        loads = any(each.partition("=")[0] in ("--load", "-load") for each in args)
+        loads = _loads(args)
         left = iter(args)
         for given in left:
             if given == "--":
@@ -92,14 +103,12 @@ class CommandWithPassFlags(click.Command):
             if not loads and (hints := _misspelled(flag, own)):
                 raise _no_option(flag, hints, [])
             passes.append(f"{flag[2:]}{{{texts}}}" if equals else flag[2:])
-        rest = super().parse_args(ctx, others)
-        if passes and pipeline:
-            raise UsageError(
-                f"--{_name(passes[0])} and {pipeline} both say which passes run",
-                hints=["say all of it with one of them"],
-            )
-        ctx.params[PASSES] = passes
-        return rest
+        return passes, others, pipeline
+
+
+def _loads(args: Sequence[str]) -> bool:
+    """Whether a file of the user's registers passes. Which is known when it is loaded; what is none is refused then."""
+    return any(each.partition("=")[0] in ("--load", "-load") for each in args)
 
 
 def _own_options(context: click.Context) -> list[click.Option]:
