@@ -104,19 +104,17 @@ def layout(
     EXPRESSION is a layout, '(4,8):(8,1)' or 'S<3,3,3> o 0 o (8,64):(64,1)', or calls of CuTe's functions:
     'zipped_divide((8,8):(8,1), <2,4>)', 'make_layout_tv((4,32):(32,1), (4,4):(4,1))'. `a o b` composes.
     """
-    if output and output != "-":
-        _check_picture(Path(output))
+    _check_picture(output)
     value = _user_error(lambda: evaluate_expression(expression))
     _check_size(value)
-    if swizzle is not None:
-        value = _swizzled(value, swizzle)
+    value = _swizzled(value, swizzle)
     _check_together(tv, divide, form, banks)
     request = _Request(
         _tile(value, tv, divide, banks),
         _tiler(divide),
         form,
         _lines(offset=offsets, index=index, coordinate=coords, bank=banks),
-        _user_error(lambda: Banks(_element_bits(element_bits, dtype))) if banks else None,
+        _banks(banks, element_bits, dtype),
     )
     colours = any((tv is not None, divide is not None, banks))
     asked = bool(output) or colours
@@ -130,11 +128,12 @@ def layout(
         click.echo(_user_error(lambda: svg(picture, **sizes)), nl=False)
         return
     click.echo(json.dumps(_as_json(result), indent=2) if as_json else _as_text(result, quiet))
-    sizes["width"] = width or shutil.get_terminal_size((80, 24)).columns
-    if picture is not None and output:
-        _write(Path(output), picture, sizes)
-    elif picture is not None and shows:
-        _echo_picture(picture, sizes, titled=colours or isinstance(value, TiledLayout))
+    if picture is not None:
+        sizes["width"] = width or shutil.get_terminal_size((80, 24)).columns
+        if output:
+            _write(Path(output), picture, sizes)
+        elif shows:
+            _echo_picture(picture, sizes, titled=colours or isinstance(value, TiledLayout))
 
 
 def _echo_picture(picture: Picture, sizes: dict[str, Any], *, titled: bool) -> None:
@@ -155,7 +154,9 @@ def _user_error(make: Callable[[], Value]) -> Value:
 # Reading options
 
 
-def _swizzled(value: Any, text: str) -> Any:
+def _swizzled(value: Any, text: str | None) -> Any:
+    if text is None:
+        return value
     numbers = re.fullmatch(r"\s*(?:S<)?(\d+),(\d+),(-?\d+)>?\s*", text)
     if numbers is None:
         raise UsageError(f"--swizzle takes three numbers, as in 3,4,3, not '{text}'")
@@ -209,6 +210,10 @@ def _tile(value: Any, tv: str | None, divide: str | None, banks: bool) -> Any:
 
 def _tiler(divide: str | None) -> Any:
     return False if divide is None else _user_error(lambda: _shape(divide))
+
+
+def _banks(shown: bool, element_bits: int | None, dtype: str | None) -> Banks | None:
+    return _user_error(lambda: Banks(_element_bits(element_bits, dtype))) if shown else None
 
 
 def _lines(**chosen: bool) -> tuple[Line, ...]:
@@ -314,7 +319,11 @@ def _as_json(value: Any) -> dict[str, Any]:
     return found
 
 
-def _check_picture(path: Path) -> None:
+def _check_picture(output: str | None) -> None:
+    """Raise `UsageError` for a file that no picture can be written to."""
+    if not output or output == "-":
+        return
+    path = Path(output)
     if path.suffix not in (".svg", ".txt"):
         raise UsageError(f"-o {path}: a picture is a .svg or a .txt file")
     if not path.absolute().parent.is_dir():
