@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
@@ -153,32 +153,52 @@ def compile_all(
     from cutecc.operations.compiling import compile_descriptions
 
     listed = [cast("Operation[Any]", of_kind(each, Operation, "an operation to compile")) for each in operations]
-    wanted = [(op, each) for op in listed for each in op.variants if not each.has_kernel]
-    results: dict[str, Kernel | Error] = {}
-    keys = {id(op): {each.compiled.key for each in op.variants if not each.has_kernel} for op in listed}
-
-    def result_of(op: Operation[Any]) -> Kernel | Error:
-        found = [results.get(each.compiled.key) or each.kernel for each in op.variants]
-        return next((each for each in found if isinstance(each, Error)), found[0])
+    wanted = [each for op in listed for each in op.variants if not each.has_kernel]
+    results = _Results(listed)
 
     def tell(description: Description, result: Kernel | Error) -> None:
         assert callable(progress)
-        results[key := description.compiled().key] = result
-        for op in listed:
-            if key in keys[id(op)] and keys[id(op)] <= results.keys():
-                progress(op, result_of(op))
+        results.add(key := description.compiled().key, result)
+        for op in results.completed_by(key):
+            progress(op, results.of(op))
 
     if callable(progress):
-        for op in listed:
-            if not keys[id(op)]:
-                progress(op, result_of(op))
-    descriptions = [each.description for _, each in wanted]
+        for op in results.complete(listed):
+            progress(op, results.of(op))
+    descriptions = [each.description for each in wanted]
     compiled = compile_descriptions(descriptions, workers=workers, progress=tell if callable(progress) else progress)
-    for (_, each), result in zip(wanted, compiled, strict=True):
-        results[each.compiled.key] = result
+    for each, result in zip(wanted, compiled, strict=True):
+        results.add(each.compiled.key, result)
         if not isinstance(result, Error):
             each.take(result)
-    return [result_of(op) for op in listed]
+    return [results.of(op) for op in listed]
+
+
+class _Results:
+    """What comes of operations, whose variants are compiled in any order."""
+
+    def __init__(self, operations: Sequence[Operation[Any]]) -> None:
+        self._operations = operations
+        self._keys = {id(op): {each.compiled.key for each in op.variants if not each.has_kernel} for op in operations}
+        """Of the variants that an operation lacks."""
+        self._found: dict[str, Kernel | Error] = {}
+
+    def add(self, key: str, result: Kernel | Error) -> None:
+        """Take what came of the variants of this key."""
+        self._found[key] = result
+
+    def completed_by(self, key: str) -> list[Operation[Any]]:
+        """The operations that lacked this key, and lack nothing any more."""
+        return self.complete(op for op in self._operations if key in self._keys[id(op)])
+
+    def complete(self, operations: Iterable[Operation[Any]]) -> list[Operation[Any]]:
+        """Those of the operations that lack nothing."""
+        return [op for op in operations if self._keys[id(op)] <= self._found.keys()]
+
+    def of(self, op: Operation[Any]) -> Kernel | Error:
+        """The first kernel of a complete operation, or why it has none."""
+        found = [self._found.get(each.compiled.key) or each.kernel for each in op.variants]
+        return next((each for each in found if isinstance(each, Error)), found[0])
 
 
 def read_operation(path: str | Path, target: str | None) -> tuple[Description, list[Kernel]]:
