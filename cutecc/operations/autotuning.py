@@ -21,8 +21,9 @@ from cutecc.operations.convolution.contest import ConvolutionContest
 from cutecc.operations.convolution.geometry import ConvolutionProblem
 from cutecc.operations.convolution.operation import Convolution
 from cutecc.operations.discovery import Arguments
+from cutecc.operations.grouped.contest import GroupedContest
+from cutecc.operations.grouped.operation import GroupedGemm
 from cutecc.operations.operation import Operation, compile_all
-from cutecc.operations.tile_model import Problem
 from cutecc.operations.tuning_results import Timed, Tuning
 from cutecc.operations.words import shown
 from cutecc.runtime.timing import Samples
@@ -34,20 +35,20 @@ _MOST = 24
 _COMPILING = 0.6
 """The part of the budget after which no more kernels are compiled."""
 
-Timer = Callable[[Sequence[Any], Problem], Sequence[Samples | Error]]
+Timer = Callable[[Sequence[Any], Any], Sequence[Samples | Error]]
 """Times operations on a problem in turn."""
 Tell = Callable[[str, int, int], None]
 """Told what is being done, and how many of how many are done."""
 
 
 def autotune(
-    arguments: Arguments | Convolution,
+    arguments: Arguments | Convolution | GroupedGemm,
     budget: float = BUDGET,
     target: str | None = None,
     *,
     epilogue: EpilogueLike = "identity",
     operands: Mapping[str, Any] | None = None,
-    problem: tuple[int, ...] | ConvolutionProblem | None = None,
+    problem: Any = None,
     workers: int | None = None,
     progress: bool = True,
     again: bool = False,
@@ -55,12 +56,13 @@ def autotune(
     timer: Timer | None = None,
     device_name: str | None = None,
 ) -> Tuning:
-    """The fastest kernel for a product or a convolution on a GPU, found within `budget` seconds or somewhat more.
+    """The fastest kernel for an operation on a GPU, found within `budget` seconds or somewhat more.
 
     `arguments` are types, operands or arrays, as `find` takes them, `epilogue` and `operands` too; `problem`, (M, N, K)
     or with the batch behind, is theirs for arrays and has to be given otherwise. Arrays are neither read nor written.
     Of a convolution, `arguments` is one, of which the tile, the instruction, the iterator, the way to split K and the
-    order of tiles are left open; `problem` is a `ConvolutionProblem`, by default what it was chosen for.
+    order of tiles are left open; `problem` is a `ConvolutionProblem`, by default what it was chosen for. Grouped
+    products are given in the same way, with a `problem` as `GroupedGemm` takes it.
     The candidates with the least estimated time, those that split K among them where D is small, are compiled in
     `workers` processes and timed in turn on random normal data, with more memory in use than twice the L2 cache;
     medians count. Then the swizzles of the best are timed beside it.
@@ -158,7 +160,7 @@ def _device_name(device: int) -> str:
 
 
 def _timer(contest: Contest, device: int) -> Timer:
-    def timer(operations: Sequence[Any], problem: Problem) -> Sequence[Samples | Error]:
+    def timer(operations: Sequence[Any], problem: Any) -> Sequence[Samples | Error]:
         from cutecc.runtime.workspace import Workspace
 
         with Workspace(device) as gpu:
@@ -168,8 +170,8 @@ def _timer(contest: Contest, device: int) -> Timer:
 
 
 def _contest(
-    arguments: Arguments | Convolution,
-    problem: tuple[int, ...] | ConvolutionProblem | None,
+    arguments: Arguments | Convolution | GroupedGemm,
+    problem: Any,
     target: str | None,
     epilogue: EpilogueLike,
     operands: Mapping[str, Any] | None,
@@ -182,6 +184,8 @@ def _contest(
         if not isinstance(problem, ConvolutionProblem | None):
             raise UsageError(f"the sizes of a convolution are a ConvolutionProblem, not {shown(problem)}")
         return ConvolutionContest(arguments, problem)
+    if isinstance(arguments, GroupedGemm):
+        return GroupedContest(arguments, problem)
     if isinstance(problem, ConvolutionProblem):
         raise UsageError("a ConvolutionProblem is of a convolution", hints=["autotune(Conv2d(…), problem=…)"])
     name = target_name(target) if target or is_timed_elsewhere else device_target(device)

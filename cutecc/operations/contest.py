@@ -13,6 +13,7 @@ from cutecc.operations.choosing import EpilogueLike, problem_of
 from cutecc.operations.description import GemmDescription
 from cutecc.operations.discovery import Arguments, Request, ranked, read_arguments
 from cutecc.operations.gemm import Gemm
+from cutecc.operations.grouped.problem import GroupedProblem
 from cutecc.operations.operation import Operation
 from cutecc.operations.tile_model import Problem, machine
 from cutecc.operations.validity import refusal
@@ -30,10 +31,13 @@ class Contest(Protocol):
 
     asked: str
     """What a winner is remembered for, besides device and sizes."""
-    problem: Problem
-    """The product, or that of each group."""
     sizes: tuple[int, ...]
     """All sizes; of those that are the same when rounded up to powers of two the winner is one."""
+
+    @property
+    def problem(self) -> Problem | GroupedProblem:
+        """The product, or that of each group."""
+        ...
 
     def candidates(self) -> Sequence[Description]:
         """The least estimated time first."""

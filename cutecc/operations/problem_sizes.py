@@ -16,6 +16,14 @@ class Problem:
     repeats: tuple[float, float] = (1.0, 1.0)
     """How often each element of A, and of B, comes in the matrix: of one that a convolution gathers, with every tap."""
 
+    @property
+    def multiply_adds(self) -> int:
+        """How many there are."""
+        return self.m * self.n * self.k * self.batches
+
+    def __str__(self) -> str:
+        return f"{self.m}×{self.n}×{self.k}×{self.batches}"
+
     def transposed(self) -> Problem:
         """M and N exchanged."""
         return Problem(self.n, self.m, self.k, self.batches, self.repeats[::-1])

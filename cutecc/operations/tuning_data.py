@@ -97,7 +97,7 @@ def _arguments(
     found: dict[str, tuple[DeviceMatrix | MatrixArray, int]] = {}
     for name, operand in variant.operands.items():
         rows, columns = {"A": (m, k), "B": (k, n)}.get(name, (m, n))
-        make = partial(_matrix, operand, rows, columns, gpu=gpu, generator=generator)
+        make = partial(random_matrix, operand, rows, columns, gpu=gpu, generator=generator)
         if variant.description.mode == "array":
             matrices = [make(1) for _ in range(batches)]
             found[name] = _table([each for each, _ in matrices], gpu), sum(size for _, size in matrices)
@@ -112,7 +112,7 @@ def _arguments(
     return found
 
 
-def _matrix(
+def random_matrix(
     operand: Operand,
     rows: int,
     columns: int,
@@ -120,6 +120,7 @@ def _matrix(
     gpu: Workspace,
     generator: np.random.Generator,
 ) -> tuple[DeviceMatrix, int]:
+    """A matrix, or a batch of several, of random elements, with its bytes."""
     dtype, align = operand.dtype, operand.alignment
     if operand.is_interleaved:
         groups, lines = (columns // 32, rows) if operand.is_along_rows else (rows // 32, columns)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from cutecc.errors import Error, UsageError
 from cutecc.operations.any_description import Description
 from cutecc.operations.convolution.description import ConvolutionDescription
+from cutecc.operations.grouped.problem import GroupedProblem
 from cutecc.operations.tile_model import Problem
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class Tuning:
 
     operation: Any
     """The winner, a `Gemm` or what was asked for."""
-    problem: Problem
+    problem: Problem | GroupedProblem
     """The product, of a convolution that of each group."""
     device: str
     """The GPU's name."""
@@ -57,8 +58,7 @@ class Tuning:
     @property
     def teraflops(self) -> float:
         """Of the winner, in TFLOP/s."""
-        problem = self.problem
-        return 2.0 * problem.m * problem.n * problem.k * problem.batches / self.microseconds / 1e6
+        return 2.0 * self.problem.multiply_adds / self.microseconds / 1e6
 
     def table(self) -> str:
         """A line for each candidate: its median in microseconds, the 10th and 90th percentile, and its name."""
@@ -95,8 +95,7 @@ class Tuning:
         axes.set_yticks(places, names, fontsize=7)
         axes.invert_yaxis()
         axes.set_xlabel("median time of a call (µs), lines from 10 to 90 %")
-        problem = self.problem
-        axes.set_title(f"{problem.m}×{problem.n}×{problem.k}×{problem.batches} on {self.device}")
+        axes.set_title(f"{self.problem} on {self.device}")
         axes.grid(visible=True, axis="x", alpha=0.3)
         try:
             figure.savefig(path)

@@ -188,6 +188,11 @@ class GroupedGemm(Operation[GroupedDescription]):
     def _variant(self, description: GroupedDescription) -> GroupedVariant:
         return GroupedVariant(description)
 
+    @property
+    def problem(self) -> GroupedProblem | None:
+        """The sizes that it was chosen for; `None` for those of no call in particular."""
+        return self._problem
+
     def tile_descriptions(self) -> list[TileDescription]:
         """The valid tiles for these operands, this instruction and epilogue, the best guess first."""
         return [each.gemm.tile for each in candidates.with_tiles(self.description, self._problem)]

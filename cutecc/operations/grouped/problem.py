@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from cutecc.errors import UsageError
 from cutecc.operations.grouped.description import Packing
+from cutecc.operations.problem_sizes import Problem
 from cutecc.operations.words import shown
 
 VARYING: dict[Packing, int] = {"rows": 0, "columns": 1, "depth": 2}
@@ -50,6 +51,27 @@ class GroupedProblem:
     @property
     def groups(self) -> int:
         return len(self.sizes)
+
+    @property
+    def multiply_adds(self) -> int:
+        """How many there are."""
+        return sum(m * n * k for m, n, k in self.sizes)
+
+    def whole(self, packing: Packing) -> Problem:
+        """The sizes of all groups together, as a batch: of what varies the sum, of `list` the means."""
+        if not self.sizes:
+            return Problem(0, 0, 0, 0)
+        axis = VARYING.get(packing)
+        m, n, k = (sum(size[each] for size in self.sizes) if each == axis else self._mean(each) for each in range(3))
+        return Problem(m, n, k, self.groups)
+
+    def _mean(self, axis: int) -> int:
+        return round(sum(size[axis] for size in self.sizes) / len(self.sizes))
+
+    def __str__(self) -> str:
+        spans = (sorted({size[axis] for size in self.sizes}) for axis in range(3))
+        texts = (f"{each[0]}…{each[-1]}" if len(each) > 1 else str(each[0]) for each in spans if each)
+        return f"{self.groups} of {'×'.join(texts)}"
 
     def transposed(self) -> GroupedProblem:
         """M and N exchanged."""
