@@ -59,7 +59,8 @@ def problem_of(sizes: Sequence[int] | None) -> Problem | None:
         whole = []
     if len(whole) not in (3, 4) or min(whole) < 0:
         raise UsageError(f"a problem is (M, N, K), or (M, N, K, batch), not {shown(sizes)}")
-    return Problem(*whole)
+    m, n, k, batches = (*whole, 1)[:4]
+    return Problem(m, n, k, batches)
 
 
 def epilogue_of(

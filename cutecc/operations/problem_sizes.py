@@ -26,7 +26,7 @@ class Problem:
 
     def transposed(self) -> Problem:
         """M and N exchanged."""
-        return Problem(self.n, self.m, self.k, self.batches, self.repeats[::-1])
+        return Problem(self.n, self.m, self.k, self.batches, (self.repeats[1], self.repeats[0]))
 
 
 LARGE = Problem(32768, 32768, 8192)

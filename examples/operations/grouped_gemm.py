@@ -53,7 +53,7 @@ layer = GroupedGemm(
     tile="64x32x32:stages=3",  # small, to compile fast; without it the best for `problem`, or large groups, is chosen
     target="sm_80",
 )
-print(layer.description.name)
+print(layer.description.packing, "of", layer.description.gemm.instruction)
 
 tokens = [40, 0, 7, 70]
 ends = [*accumulate(tokens)]
@@ -107,4 +107,4 @@ print(layer.supports(x, weights, D=D, bias=bias, offsets=tokens))
 try:
     GroupedGemm("f16", "f16:row:2", packing="rows", unit="wgmma", target="sm_90a")
 except cutecc.Error as error:
-    print(error)
+    print(error.message)
