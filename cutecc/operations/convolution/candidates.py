@@ -64,18 +64,16 @@ def choose(
     """
     a, b, d = _laid_out(kind, operands)
     groups = groups or usual_groups(sizes, a, b)
-    if instruction is not None:
-        given = [as_instruction(instruction)]
-    elif groups == "depthwise" and depthwise.multiplies(a, b):
-        given = [depthwise.instruction(a)]
-    else:
-        given = fitting_instructions(a, b, accumulator=accumulator, arithmetic=arithmetic, unit=unit, target=target)
-    stride = stride or ("unity" if sizes is not None and sizes.has_unit_stride else "strided")
-    if iterator is None:
-        iterator = "optimized" if groups == "depthwise" else _iterator(kind, a.alignment, b.alignment, sizes)
+    given = (
+        _instructions(a, b, groups, accumulator, arithmetic, unit, target)
+        if instruction is None
+        else [as_instruction(instruction)]
+    )
+    stride = stride or _usual_stride(sizes)
+    iterator = iterator or _iterator(kind, groups, a.alignment, b.alignment, sizes)
     listed: list[list[ConvolutionDescription]] = []
     for each in given:
-        modes: list[Mode] = [split] if split else _modes(kind, groups, sizes, each)
+        modes = _modes(kind, groups, sizes, each, split)
         gemms = [candidates.described(target, each, (a, b, d), c, epilogue, mode, swizzle) for mode in modes]
         listed.append(
             [ConvolutionDescription(kind, gemm, iterator, stride, rank, groups, filter_mode) for gemm in gemms]
@@ -99,8 +97,10 @@ def proposed_iterator(kind: Kind, a: int, b: int, sizes: ConvolutionProblem | No
     return "optimized" if divides and max(sizes.filter) <= MOST_TAPS else "analytic"
 
 
-def _iterator(kind: Kind, a: int, b: int, sizes: ConvolutionProblem | None) -> Iterator:
+def _iterator(kind: Kind, groups: Groups, a: int, b: int, sizes: ConvolutionProblem | None) -> Iterator:
     """What PyCUTLASS proposes, but of so few channels that steps of one tap would mostly be zeros several in a step."""
+    if groups == "depthwise":
+        return "optimized"
     proposed = proposed_iterator(kind, a, b, sizes)
     is_few = sizes is not None and sizes.groups == 1 and sizes.channels < _FEW_CHANNELS
     return "few_channels" if kind == "fprop" and proposed != "fixed_channels" and is_few else proposed
@@ -108,7 +108,10 @@ def _iterator(kind: Kind, a: int, b: int, sizes: ConvolutionProblem | None) -> I
 
 def iterators(kind: Kind, a: int, b: int, sizes: ConvolutionProblem) -> list[Iterator]:
     """Those that may be the fastest for these sizes."""
-    found: tuple[Iterator, ...] = _iterator(kind, a, b, sizes), proposed_iterator(kind, a, b, sizes)
+    found: tuple[Iterator, ...] = (
+        _iterator(kind, "single", a, b, sizes),
+        proposed_iterator(kind, a, b, sizes),
+    )
     if kind == "fprop" and sizes.groups == 1 and sizes.channels < 4 * _FEW_CHANNELS:
         found = (*found, "few_channels", "optimized")
     return [each for index, each in enumerate(found) if each not in found[:index]]
@@ -173,8 +176,31 @@ def usual_groups(sizes: ConvolutionProblem | None, a: Operand, b: Operand) -> Gr
     return "depthwise" if sizes.is_depthwise and depthwise.multiplies(a, b) else "many"
 
 
-def _modes(kind: Kind, groups: Groups, sizes: ConvolutionProblem | None, instruction: MathInstruction) -> list[Mode]:
+def _instructions(
+    a: Operand,
+    b: Operand,
+    groups: Groups,
+    accumulator: str | None,
+    arithmetic: Arithmetic | None,
+    unit: Unit | None,
+    target: str,
+) -> list[MathInstruction]:
+    """Those that fit, the fastest first."""
+    if groups == "depthwise" and depthwise.multiplies(a, b):
+        return [depthwise.instruction(a)]
+    return fitting_instructions(a, b, accumulator=accumulator, arithmetic=arithmetic, unit=unit, target=target)
+
+
+def _usual_stride(sizes: ConvolutionProblem | None) -> Stride:
+    return "unity" if sizes is not None and sizes.has_unit_stride else "strided"
+
+
+def _modes(
+    kind: Kind, groups: Groups, sizes: ConvolutionProblem | None, instruction: MathInstruction, asked: Mode | None
+) -> list[Mode]:
     """The ways to go along K that are worth a try."""
+    if asked:
+        return [asked]
     if groups == "depthwise":
         return ["split_k_parallel" if kind == "wgrad" else "gemm"]
     if groups != "single" or instruction.accumulator == "f16":

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
 from cutecc.arguments.arrays import Array
 from cutecc.errors import UsageError
@@ -53,6 +53,8 @@ from cutecc.operations.words import known_word, of_kind
 if TYPE_CHECKING:
     from cutecc.emulator.device import Emulation
     from cutecc.emulator.options import EmulatorOptions
+
+_Word = TypeVar("_Word", bound=str)
 
 
 class Convolution(Operation[ConvolutionDescription]):
@@ -134,9 +136,9 @@ class Convolution(Operation[ConvolutionDescription]):
             self.rank,
             (first, second, result),
             sizes=problem,
-            iterator=None if iterator is None else cast(Iterator, known_word(iterator, ITERATORS, "iterator")),
-            stride=None if stride is None else cast(Stride, known_word(stride, STRIDES, "stride")),
-            groups=None if groups is None else cast(Groups, known_word(groups, GROUPS, "word for groups")),
+            iterator=_word(iterator, ITERATORS, "iterator"),
+            stride=_word(stride, STRIDES, "stride"),
+            groups=_word(groups, GROUPS, "word for groups"),
             filter_mode=cast(FilterMode, known_word(mode, MODES, "mode")),
             accumulator=accumulator,
             instruction=instruction,
@@ -146,7 +148,7 @@ class Convolution(Operation[ConvolutionDescription]):
             c=source,
             epilogue=graph,
             swizzle=None if swizzle is None else parse_swizzle(swizzle),
-            split=None if split_k is None else SPLITS[known_word(split_k, SPLITS, "way to split K")],
+            split=SPLITS.get(_word(split_k, [*SPLITS], "way to split K") or ""),
         )
         self._begin(self._choose(target=target_name(target)))
 
@@ -301,6 +303,11 @@ class Convolution(Operation[ConvolutionDescription]):
 
     def _variant(self, description: ConvolutionDescription) -> ConvolutionVariant:
         return ConvolutionVariant(description)
+
+
+def _word(given: _Word | None, known: Sequence[_Word], what: str) -> _Word | None:
+    """The known word that was given, if one was. Raises `UsageError` for others."""
+    return None if given is None else cast(_Word, known_word(given, known, what))
 
 
 def _call(A: Any, B: Any, C: Any, D: Any, rest: Mapping[str, Any]) -> tuple[Given, list[str]]:

@@ -28,7 +28,7 @@ from cutecc.operations.convolution.description import ConvolutionDescription
 from cutecc.operations.convolution.geometry import ConvolutionProblem, Padding
 from cutecc.operations.convolution.rules import check_sizes
 from cutecc.operations.description import SPLIT_K_MODES
-from cutecc.operations.hazards import check_hazards
+from cutecc.operations.hazards import Hazard, check_hazards
 from cutecc.operations.kernels.convolution.signature import product as kernel_product
 from cutecc.operations.operand import type_bits
 from cutecc.operations.problem_sizes import Problem
@@ -101,10 +101,7 @@ class ConvolutionVariant(Variant[ConvolutionDescription]):
         for each in vectors:  # before anything is copied
             vector(description, each, arrays[each.name], problem)
         check_reductions(epilogue, problem)
-        full = frozenset(self.operands) - {"A", "B"}
-        written = {name: each for name, each in arrays.items() if name in outputs}
-        inputs = {name: each for name, each in arrays.items() if name not in outputs}
-        hazards = check_hazards(written, inputs, full)
+        hazards = self._hazards(arrays, outputs)
         if copies is not None:
             arrays = cast("dict[str, Array]", copies(cast(Arrays, arrays)))
             tensors = self._tensors(arrays, is_torch)
@@ -140,6 +137,12 @@ class ConvolutionVariant(Variant[ConvolutionDescription]):
         declared = self.description.gemm.epilogue.operand(name)
         assert declared is not None, name
         return declared.alignment * type_bits(declared.dtype) // 8
+
+    def _hazards(self, arrays: Mapping[str, Array], outputs: set[str]) -> list[Hazard]:
+        """What must not share memory with what. Raises `ArgumentError` where it does."""
+        written = {name: each for name, each in arrays.items() if name in outputs}
+        inputs = {name: each for name, each in arrays.items() if name not in outputs}
+        return check_hazards(written, inputs, frozenset(self.operands) - {"A", "B"})
 
     @staticmethod
     def _read(name: str, value: Any) -> Array:
