@@ -166,6 +166,10 @@ def convert(
             if is_structural(name):
                 _convert_structure(operation, rewriter)
 
+    def is_left(operation: ir.Operation) -> bool:
+        is_new = bool(operation.parent) and address_of(operation) not in visited
+        return is_new and (is_illegal(operation.name) or rewriter.has_types_to_convert(operation))
+
     with plain_values(), keeping_erased():
         new: list[ir.Operation] = [operation for operation in walk(root) if operation.parent]
         for _ in range(_MOST_ROUNDS):
@@ -173,12 +177,7 @@ def convert(
                 visited.add(address_of(operation))
                 if not is_inside(operation, gone):
                     visit(operation)
-            new = [
-                operation
-                for operation in walk(root)
-                if operation.parent and address_of(operation) not in visited
-                if is_illegal(operation.name) or rewriter.has_types_to_convert(operation)
-            ]
+            new = [*filter(is_left, walk(root))]
             if not new:
                 break
         else:
