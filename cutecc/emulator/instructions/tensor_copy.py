@@ -33,6 +33,7 @@ from cutecc.ptx.syntax import Address, Operand
 from cutecc.runtime.launch import TENSOR_MAP_BYTES, TensorMap
 
 if TYPE_CHECKING:
+    from cutecc.emulator.checks.finding import FindingKind
     from cutecc.emulator.machine.fragment import Waiting
     from cutecc.emulator.machine.gang import Gang
     from cutecc.emulator.machine.machine import Machine
@@ -280,29 +281,32 @@ def _copies(
             tensor = _decoded(words[:, *at].tobytes())
             if tensor is not None and address >> APERTURE_SHIFT == _PARAM:
                 known[address] = tensor
-        plain = tensor.tensor if isinstance(tensor, Im2colMap) else tensor
-        if tensor is None or plain is None or isinstance(tensor, Im2colMap) != im2col:
+        if tensor is None or isinstance(tensor, Im2colMap) != im2col:
             text = f"finds no descriptor of a tensor for {'im2col' if im2col else 'tiles'}"
             issuer.fault("trap", text, gang.machine.memory.describe("generic", address))
             continue
-        if len(plain.sizes) != len(coordinates):
-            text = f"copies by a descriptor for {len(coordinates)} dimensions, and finds a tensor of rank "
-            issuer.fault("trap", text + str(len(plain.sizes)), gang.machine.memory.describe("generic", address))
-            continue
         place = [int(each[at]) for each in coordinates]
-        if isinstance(tensor, Im2colMap) and not _begins_inside(tensor, place):
-            text = f"copies pixels from {tuple(place[1:-1])} on: its descriptor has those from {tensor.lower} to "
-            text += f"before {tensor.ends}"
-            issuer.fault("trap", text, gang.machine.memory.describe("generic", address))
-            continue
-        column = place[0] * ELEMENT_TYPES[plain.data_type].size
-        if not plain.interleave and column % _COORDINATE_ALIGNMENT:
-            text = f"copies a box that begins {column} bytes into the tensor's rows: no multiple of "
-            text += str(_COORDINATE_ALIGNMENT)
-            issuer.fault("misaligned", text, gang.machine.memory.describe("generic", address))
+        if misfit := _misfit(tensor, place):
+            issuer.fault(*misfit, gang.machine.memory.describe("generic", address))
             continue
         found.append((issuer, tensor, place))
     return found
+
+
+def _misfit(tensor: TensorMap | Im2colMap, place: Sequence[int]) -> tuple[FindingKind, str] | None:
+    """The fault of a copy of the box at a place, which its tensor has none of; `None` when it has."""
+    plain = tensor.tensor if isinstance(tensor, Im2colMap) else tensor
+    if len(plain.sizes) != len(place):
+        text = f"copies by a descriptor for {len(place)} dimensions, and finds a tensor of rank {len(plain.sizes)}"
+        return "trap", text
+    if isinstance(tensor, Im2colMap) and not _begins_inside(tensor, place):
+        text = f"copies pixels from {tuple(place[1:-1])} on: its descriptor has those from {tensor.lower} to "
+        return "trap", text + f"before {tensor.ends}"
+    column = place[0] * ELEMENT_TYPES[plain.data_type].size
+    if not plain.interleave and column % _COORDINATE_ALIGNMENT:
+        text = f"copies a box that begins {column} bytes into the tensor's rows: no multiple of "
+        return "misaligned", text + str(_COORDINATE_ALIGNMENT)
+    return None
 
 
 def _begins_inside(images: Im2colMap, place: Sequence[int]) -> bool:
