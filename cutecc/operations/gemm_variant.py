@@ -49,18 +49,16 @@ class GemmVariant(Variant[GemmDescription]):
         copies: Callable[[Arrays], Arrays] | None = None,
     ) -> Bound:
         """As `Variant.bind`; `slices` is into how many parts K is split, `None` for what suits the sizes."""
-        description, epilogue = self.description, self.description.epilogue
+        epilogue = self.description.epilogue
         arrays: Arrays = {name: read(name, given.get(name)) for name in self.array_names}
         outputs = {each.name for each in epilogue.outputs}
         self._check_mode(arrays)
-        for name, each in arrays.items():
-            if name in outputs:
-                check_written(name, each.like if isinstance(each, Table) else each)
+        _check_outputs(arrays, outputs)
         matrices = self._matrices(arrays)
         full = [name for name in self.array_names if name in matrices and name not in ("A", "B")]
         problem = agree(matrices["A"], matrices["B"], [matrices[name] for name in full])
         self._check_batches(problem)
-        turned = description.is_compiled_transposed
+        turned = self.description.is_compiled_transposed
         vectors = [each for each in epilogue.stored if each.name not in self.operands]
         for each in vectors:  # before anything is copied
             vector_view(each, cast(Array, arrays[each.name]), problem)
@@ -69,8 +67,7 @@ class GemmVariant(Variant[GemmDescription]):
         if copies is not None:
             arrays = copies(arrays)
             matrices = self._matrices(arrays)
-        for name, each in matrices.items():
-            check_alignment(each, self.operands[name], extents=promises_extent(description, name))
+        self._check_alignments(matrices)
         views: dict[str, Any] = {
             each.name: vector_view(each, cast(Array, arrays[each.name]), problem) for each in vectors
         }
@@ -100,6 +97,11 @@ class GemmVariant(Variant[GemmDescription]):
                 f"the arguments are a batch of {problem.batches}, and the operation is of mode {mode}",
                 hints=['describe it with mode="batched"'],
             )
+
+    def _check_alignments(self, matrices: Mapping[str, Matrix]) -> None:
+        """Raise `ArgumentError` for a matrix that vectors of the described size cannot read."""
+        for name, each in matrices.items():
+            check_alignment(each, self.operands[name], extents=promises_extent(self.description, name))
 
     def _values(
         self, matrices: Mapping[str, Matrix], problem: Problem, operands: Mapping[str, Any]
@@ -169,6 +171,13 @@ class GemmVariant(Variant[GemmDescription]):
             {name: each for name, each in found.items() if name not in outputs},
             frozenset(found) - {"A", "B"},
         )
+
+
+def _check_outputs(arrays: Arrays, outputs: set[str]) -> None:
+    """Raise `ArgumentError` for an output that cannot be written."""
+    for name, each in arrays.items():
+        if name in outputs:
+            check_written(name, each.like if isinstance(each, Table) else each)
 
 
 def _flat(parameter: str, name: str, value: Any) -> dict[str, str]:
