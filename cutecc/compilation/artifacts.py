@@ -138,28 +138,15 @@ class ArtifactCollector(Observer):
             compilation.versions = replace(versions, llvm=f"{self._generation.plain.llvm_version()} of {versions.llvm}")
         wanted = self._request.options.artifacts
         add = _Adder(compilation, folder, file_name(self._request.name))
-        for text in self._llvm_ir.values():
-            add("llvm-ir", ".ll", text.encode())
         ptx = self._generation.ptx()
-        if "ptx" in wanted:
-            from cutecc.passes.nvidia.lost_locations import instruction_places
-
-            for text in ptx:
-                add("ptx", ".ptx", text.encode(), instruction_places(text, self._lost))
+        self._add_texts(add, ptx)
         if self._request.options.observe:
             compilation.warnings += self._host_accesses
         for number, cubin in enumerate(self._cubins(ptx)):
             if "cubin" in wanted:
                 add("cubin", ".cubin", cubin, assembled_from=ptx[number].encode())
             if self._request.options.observe:
-                from cutecc.backend.launch import dynamic_shared_bytes
-                from cutecc.backend.launchability import launch_warnings
-                from cutecc.backend.resources import kernel_resources
-
-                dynamic = dynamic_shared_bytes(self._host) if self._host else {}
-                resources = kernel_resources(cubin, self._target, log=self._log, dynamic_shared=dynamic)
-                compilation.resources += resources
-                compilation.warnings += launch_warnings(resources, self._host, self._target, self._places)
+                self._observe(compilation, cubin)
             if "sass" in wanted:
                 from cutecc.backend.nvdisasm import disassemble
                 from cutecc.backend.tools import find_tool, tool_version
@@ -172,6 +159,27 @@ class ArtifactCollector(Observer):
                 add("host-program", ".host.json", host_program.encode(self._host))
             elif self._no_host:
                 compilation.warnings.append(self._no_host)
+
+    def _add_texts(self, add: _Adder, ptx: Sequence[str]) -> None:
+        """What comes before cubins: LLVM IR, and PTX with the places of its instructions."""
+        for text in self._llvm_ir.values():
+            add("llvm-ir", ".ll", text.encode())
+        if "ptx" in self._request.options.artifacts:
+            from cutecc.passes.nvidia.lost_locations import instruction_places
+
+            for text in ptx:
+                add("ptx", ".ptx", text.encode(), instruction_places(text, self._lost))
+
+    def _observe(self, compilation: Compilation, cubin: bytes) -> None:
+        """Put down what the kernels of a cubin need of a GPU, and warn of launches that it cannot make."""
+        from cutecc.backend.launch import dynamic_shared_bytes
+        from cutecc.backend.launchability import launch_warnings
+        from cutecc.backend.resources import kernel_resources
+
+        dynamic = dynamic_shared_bytes(self._host) if self._host else {}
+        resources = kernel_resources(cubin, self._target, log=self._log, dynamic_shared=dynamic)
+        compilation.resources += resources
+        compilation.warnings += launch_warnings(resources, self._host, self._target, self._places)
 
     def _cubins(self, ptx: list[str]) -> list[bytes]:
         assert self._generation is not None
