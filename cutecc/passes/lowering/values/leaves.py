@@ -157,16 +157,20 @@ def _storage_of(type_view: TypeView) -> _Tree:
         case FastDivisor(width=width):
             return [ir.IntegerType.get_signless(bits) for bits in (width, width, 8, 8)]
         case (CopyAtom() as atom) | TiledCopy(atom=atom) | (MmaAtom() as atom) | TiledMma(atom=atom):
-            state = state_of(atom)
-            if state is None:
-                return None
-            # The strides of a TMA atom are in its type; the wheel stores them too, as a struct without members.
-            strides: list[_Tree] = [[]] if "g_stride" in atom.parameters else []
-            return [*(ir.Type.parse(type) for _, type in state), *strides]
+            return _atom_tree(atom)
         case SwizzleValue():
             return []
         case _:
             return None
+
+
+def _atom_tree(atom: CopyAtom | MmaAtom) -> _Tree:
+    state = state_of(atom)
+    if state is None:
+        return None
+    # The strides of a TMA atom are in its type; the wheel stores them too, as a struct without members.
+    strides: list[_Tree] = [[]] if "g_stride" in atom.parameters else []
+    return [*(ir.Type.parse(type) for _, type in state), *strides]
 
 
 def _tuple_tree(value: Any) -> _Tree:
