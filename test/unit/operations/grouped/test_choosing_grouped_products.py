@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cutecc.errors import UsageError
-from cutecc.operations import Column, Full, GroupedDescription, GroupedGemm
+from cutecc.errors import ArgumentError, UsageError
+from cutecc.operations import Column, DeviceMatrix, Full, GroupedDescription, GroupedGemm
 from cutecc.operations.epilogue.functions import sum
 from cutecc.operations.grouped.estimate import cycles
 from cutecc.operations.grouped.problem import GroupedProblem
@@ -106,3 +106,42 @@ def test_descriptions_are_kept_as_text() -> None:
     op = GroupedGemm(**HOPPER, schedule="host")
     assert GroupedDescription.from_json(op.description.to_json()) == op.description
     assert repr(op).startswith("<GroupedGemm grouped_rows_host_sm90a_bf16_")
+
+
+def zeros(*shape: int) -> Any:
+    return np.zeros(shape, np.float16)
+
+
+def test_an_operation_for_arguments() -> None:
+    def described(*arrays: Any, target: str = "sm_90a", **parts: Any) -> Any:
+        A, B, D = arrays
+        return GroupedGemm.for_arguments(A, B, D=D, target=target, **parts).description
+
+    rows = described(zeros(70, 72), zeros(3, 72, 40), zeros(70, 40), offsets=[1, 2, 70])
+    assert (rows.packing, rows.gemm.family, rows.gemm.a.alignment) == ("rows", "sm90", 8)
+    # TMA knows where odd extents end; other copies do not.
+    for target, alignment in (("sm_90a", 8), ("sm_80", 1)):
+        odd = described(zeros(8, 80)[:, :71], zeros(2, 71, 40), zeros(8, 40), offsets=[1, 8], target=target)
+        assert odd.gemm.a.alignment == alignment
+    weights = described(zeros(72, 80).T, zeros(72, 40), zeros(3, 80, 40), offsets=[3, 16, 72])
+    assert (weights.packing, weights.gemm.a.layout, weights.gemm.family) == ("depth", "column", "sm90")
+    # What is contiguous along the groups is as aligned as they end, and nobody knows where those on a GPU do.
+    on_gpu = DeviceMatrix(0x1000, (3,), 1, "i32")
+    for offsets, alignment in (([8, 16, 72], 8), ([2, 16, 72], 2), (on_gpu, 1)):
+        assert described(zeros(80, 72), zeros(72, 40), zeros(3, 80, 40), offsets=offsets).gemm.a.alignment == alignment
+    lists = described([zeros(8, 8), zeros(9, 3)], [zeros(8, 16), zeros(3, 8)], [zeros(8, 16), zeros(9, 8)])
+    assert (lists.packing, lists.gemm.a.alignment) == ("list", 1)
+    rounded = GroupedGemm.for_arguments(
+        *(zeros(*shape).astype("f4") for shape in ((8, 8), (1, 8, 8))),
+        D=zeros(8, 8).astype("f4"),
+        offsets=[8],
+        tf32=True,
+        target="sm_80",
+    )
+    assert rounded.description.gemm.instruction.a == "tf32"
+    with pytest.raises(ArgumentError, match="groups packed as rows need offsets"):
+        described(zeros(8, 8), zeros(1, 8, 8), zeros(8, 8))
+    with pytest.raises(ArgumentError, match="these are no matrices of groups"):
+        described(zeros(2, 8, 8), zeros(2, 8, 8), zeros(2, 8, 8))
+    with pytest.raises(ArgumentError, match="an operation for arguments needs D"):
+        described(zeros(8, 8), zeros(1, 8, 8), None, offsets=[8])

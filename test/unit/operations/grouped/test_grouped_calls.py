@@ -10,9 +10,11 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import numpy as np
 import pytest
 from filelock import FileLock
+from hypothesis import strategies as st
 
 from cutecc import EmulatorOptions
 from cutecc.errors import ArgumentError, UsageError
@@ -165,6 +167,20 @@ def test_lists_on_the_emulator(files: dict[str, Path]) -> None:
     check_lists(given, -1.0)
 
 
+@hypothesis.settings(max_examples=6, deadline=None)
+@hypothesis.given(st.lists(st.integers(0, 70), max_size=5), st.integers(1, 40), st.integers(0, 20), st.integers(0, 9))
+def test_rows_of_any_sizes(files: dict[str, Path], rows: list[int], n: int, k: int, behind: int) -> None:
+    """Also without groups, without K, and with rows behind the last group, which stay as they are."""
+    op = GroupedGemm.load(files["rows"])
+    total = sum(rows) + behind
+    A, B, D = random(total, k), random(len(rows), k, n), poisoned(total, n)
+    op.run(A, B, D=D, offsets=[*accumulate(rows)], device="cpu", emulator=EmulatorOptions(check=True))
+    ends = [*accumulate(rows)]
+    for group, (begin, end) in enumerate(zip((0, *ends), ends, strict=False)):
+        np.testing.assert_allclose(D[begin:end], A[begin:end].astype("f8") @ B[group], rtol=1e-4, atol=1e-5)
+    assert np.isnan(D[total - behind :]).all()
+
+
 # Launches.
 
 
@@ -204,6 +220,16 @@ def test_calls_like_earlier_ones_bind_nothing_anew(
     with pytest.raises(ArgumentError, match="K is 17 in A and 16 in B"):
         op.run(a, DeviceMatrix(b.pointer, (4, 16, N), N, "f32"), D=d, offsets=ends)
     assert len(gpu.driver.launches) == launched
+
+
+def test_of_wrong_ends_on_the_gpu_nothing_outside_is_touched(files: dict[str, Path], gpu: EmulatedGpu) -> None:
+    op = gpu.know(GroupedGemm.load(files["rows"]))
+    A, B, _ = packed()
+    a, b, d = gpu.put(A), gpu.put(B), gpu.put(poisoned(sum(ROWS), N))
+    op.run(a, b, D=d, offsets=gpu.put(np.array([33, 20, 500, -7], "i4"), "i32"))  # elsewhere would be a fault
+    found = gpu.get(d)
+    np.testing.assert_allclose(found[:20], A[:20].astype("f8") @ B[0], rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(found[33:], A[33:].astype("f8") @ B[2], rtol=1e-5, atol=1e-5)
 
 
 def test_offsets_of_the_host_are_brought_to_the_gpu_once(files: dict[str, Path], gpu: EmulatedGpu) -> None:
