@@ -11,8 +11,57 @@ The `optimized` strided dgrad takes pixels by phases instead, those that leave t
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from math import gcd
+
 from cutecc.operations.convolution.description import ConvolutionDescription
+from cutecc.operations.kernels import sm80
 from cutecc.operations.kernels.family import Refusal
+from cutecc.operations.operand import WIDEST_ALIGNMENT, type_bits
+
+_OTHER_REGISTERS = 56
+"""Of a thread: fragments, addresses in shared memory, and what is the same for all threads."""
+
+
+@dataclass(frozen=True)
+class GatheredPlan(sm80.OperandPlan):
+    """How the gathered operand is loaded: threads have few rows and columns, which take registers each."""
+
+    rank: int = 2
+    walks_elements: bool = False
+    """Whether each column of a thread goes along K by itself, not all of them by one tap after the other."""
+
+    @property
+    def copying(self) -> tuple[int, int]:
+        contiguous, other = self.extents[0] // self.vector, self.extents[1]
+        most = gcd(contiguous, self.threads)
+        ways = [(each, gcd(other, self.threads // each)) for each in range(1, most + 1) if most % each == 0]
+        full = max(along * across for along, across in ways)
+        # Neighbouring threads read what lies together: lines of memory, or with elements of several taps 16 bytes.
+        least = min(most, max(1, self._together // (self.vector * self.bytes)))
+        ways = [way for way in ways if way[0] >= least and way[0] * way[1] == full] or [super().copying]
+        return min(ways, key=lambda way: (self.registers(way), -way[0]))
+
+    @property
+    def _together(self) -> int:
+        if self.is_k_major:
+            return WIDEST_ALIGNMENT if self.walks_elements else 64
+        return sm80.LINE if self.vector * self.bytes == WIDEST_ALIGNMENT else WIDEST_ALIGNMENT
+
+    def registers(self, copying: tuple[int, int]) -> int:
+        """Of a thread for the rows and columns of its vectors: addresses and pixels."""
+        along, across = self.extents[0] // self.vector // copying[0], self.extents[1] // copying[1]
+        rows, columns = (across, along) if self.is_k_major else (along, across)
+        return rows * (2 + self.rank) + columns * (3 + self.rank if self.walks_elements else 0)
+
+
+def sm80_plans(description: ConvolutionDescription) -> tuple[sm80.OperandPlan, sm80.OperandPlan]:
+    """How A and B are loaded by the kernels of tensor cores."""
+    a, b = sm80.plans(description.gemm)
+    is_wgrad = description.kind == "wgrad"
+    walks_elements = is_wgrad or description.iterator in ("few_channels", "fixed_channels")
+    gathered = GatheredPlan(**vars(b if is_wgrad else a), rank=description.rank, walks_elements=walks_elements)
+    return (a, gathered) if is_wgrad else (gathered, b)
 
 
 def has_phases(description: ConvolutionDescription) -> bool:
@@ -22,6 +71,8 @@ def has_phases(description: ConvolutionDescription) -> bool:
 
 def accepts(description: ConvolutionDescription) -> Refusal | None:
     """What the code cannot do, once the rules of convolutions and of the product hold."""
+    if description.gemm.family == "sm80" and (refused := _registers(description)) is not None:
+        return refused
     if not has_phases(description):
         return None
     if description.gemm.mode == "split_k_serial":
@@ -31,3 +82,25 @@ def accepts(description: ConvolutionDescription) -> Refusal | None:
             reason = f"columns of a strided dgrad are not reduced, as '{output.name}' is: phases have own tiles"
             return Refusal(reason, ("epilogue",))
     return None
+
+
+def _registers(description: ConvolutionDescription) -> Refusal | None:
+    """Sums, elements on their way to shared memory, and what is kept of rows and columns."""
+    gemm = description.gemm
+    threads = sm80.block_threads(gemm)
+    m, n, _ = gemm.tile.threadblock
+    sums = m * n * type_bits(gemm.instruction.accumulator) // 32 // sm80.holding_threads(gemm)
+    kept = 0
+    for plan in sm80_plans(description):
+        kept += plan.held * plan.bytes // 4
+        if isinstance(plan, GatheredPlan):
+            kept += plan.registers(plan.copying)
+        else:
+            along, across = plan.copying
+            rows = plan.tile[0] // (across if plan.is_k_major else along * plan.vector)
+            kept += 2 * rows
+    most = min(255, 65536 // threads) - _OTHER_REGISTERS
+    if sums + kept <= most:
+        return None
+    reason = f"a thread has {sums} registers of sums and {kept} for what it copies, and room for {most}"
+    return Refusal(reason, ("tile.m", "tile.n", "tile.k", "tile.warps", "a.alignment", "b.alignment"))

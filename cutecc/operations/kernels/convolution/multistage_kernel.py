@@ -9,7 +9,7 @@ from cutlass import cute
 from cutecc.operations.convolution.description import ConvolutionDescription
 from cutecc.operations.kernels import simt_kernel, sm80_copies
 from cutecc.operations.kernels.convolution.implicit_product import KINDS, Dgrad, ImplicitProduct, divisors
-from cutecc.operations.kernels.convolution.multistage import has_phases
+from cutecc.operations.kernels.convolution.multistage import has_phases, sm80_plans
 from cutecc.operations.kernels.convolution.phases import Phase, most_rows, phase_count
 from cutecc.operations.kernels.convolution.signature import Geometry
 from cutecc.operations.kernels.simt_kernel import SimtGemm
@@ -99,6 +99,10 @@ class MultistageConvolution:
 
 class Sm80Convolution(MultistageConvolution, Sm80Gemm):
     """By tensor cores."""
+
+    def __init__(self, description: ConvolutionDescription):
+        super().__init__(description)
+        self.plans = sm80_plans(description)
 
     def tiled_copy(self, plan) -> cute.TiledCopy:
         return sm80_copies.tiled_copy(plan)
