@@ -65,7 +65,8 @@ def read(name: str, value: Any) -> Array | MatrixArray:
     if array is None:
         given = "nothing" if value is None else kind_text(value)
         hints = ["an address needs its layout: DeviceMatrix(pointer, shape, leading, dtype)"] if _is_int(value) else []
-        hints += ['an operation with mode="array" takes lists of matrices'] if isinstance(value, list | tuple) else []
+        if isinstance(value, list | tuple):
+            hints += ['Gemm(…, mode="array") and GroupedGemm(…, packing="list") take lists of matrices']
         raise ArgumentError(f"argument '{name}' has to be an array, and {given} is given", hints=hints)
     return array
 

@@ -96,7 +96,7 @@ _VARIANTS = {
         ({"D": DeviceMatrix(0x10010, (33, 21), 21, "f32")}, r"D is written and shares memory with A"),
         ({"D": matrix(33, 21, leading=3)}, r"'D' is written, and elements of it share memory: .* strides \(3, 1\)"),
         ({"A": np.zeros((33, 17), np.float32)[::-1]}, r"it is in reverse order: strides \(-17, 1\)\nhint: pass A.copy"),
-        ({"A": [matrix(33, 17)]}, r"a list is given\nhint: an operation with mode=\"array\" takes lists"),
+        ({"A": [matrix(33, 17)]}, r"a list is given\nhint: Gemm\(…, mode=\"array\"\) and .* take lists"),
     ],
     ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
 )
