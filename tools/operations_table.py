@@ -24,7 +24,9 @@ BARS = {"squares": 1.02, "mean": 1.00, "f8E4M3FN": 1.00, "f64": 0.95, "tf32": 0.
 """Least speeds relative to torch's, and how much more time bias and gelu may take."""
 GROUPED_BARS = {"fprop": 1.00, "dgrad": 1.00, "wgrad": 1.00}
 CONVOLUTION_BARS = {"fprop": 1.00, "dgrad": 0.95, "wgrad": 0.95}
-"""Least geometric means of speeds relative to torch's."""
+"""Least geometric means of speeds relative to torch's, in 16 bits."""
+_OTHER_BAR = 0.95
+"""In other types."""
 
 
 def tables(results: Results) -> dict[str, list[str]]:
@@ -70,7 +72,14 @@ def layer_rows(listed: Sequence[Found], bars: Mapping[str, float]) -> list[str]:
                     f"{_geometric_mean([speed(one, pick(one)) for one in own]):.3f}" for pick in (default, fastest)
                 ]
                 least = min(speed(one, fastest(one)) for one in own)
-                cells = [NAMES.get(dtype, dtype), each, str(len(own)), *means, f"{least:.3f}", f"{bars[each]:.2f}"]
+                cells = [
+                    NAMES.get(dtype, dtype),
+                    each,
+                    str(len(own)),
+                    *means,
+                    f"{least:.3f}",
+                    f"{bars[each] if dtype in HALVES else _OTHER_BAR:.2f}",
+                ]
                 table.append(f"| {' | '.join(cells)} |")
     return [*table, *_endnotes(notes, [], listed)]
 
