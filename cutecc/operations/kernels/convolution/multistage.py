@@ -90,8 +90,10 @@ def _registers(description: ConvolutionDescription) -> Refusal | None:
     threads = sm80.block_threads(gemm)
     m, n, _ = gemm.tile.threadblock
     sums = m * n * type_bits(gemm.instruction.accumulator) // 32 // sm80.holding_threads(gemm)
-    kept = 0
-    for plan in sm80_plans(description):
+    kept, plans = 0, sm80_plans(description)
+    if all(plan.is_asynchronous for plan in plans):
+        return None  # of wide vectors there are few
+    for plan in plans:
         kept += plan.held * plan.bytes // 4
         if isinstance(plan, GatheredPlan):
             kept += plan.registers(plan.copying)
