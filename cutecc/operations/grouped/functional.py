@@ -1,11 +1,11 @@
 """Grouped products as a function of torch tensors, with derivatives: what is chosen for a call is kept for others.
 
-All is one operator of torch, `cutecc::grouped_mm`: each of its derivatives is such a product again. Importing this
-raises `UsageError` without torch.
+All is one operator of torch, `cutecc::grouped_mm`: each of its derivatives is such a product again.
 """
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from cutecc.config import Settings
@@ -30,7 +30,8 @@ _SCHEMA = (
 )
 _NAMES = {torch: name for name, torch in TYPES.items()}
 
-_torch: Any = import_torch()
+_registered: list[Any] = []
+"""The operator of torch, once there is one."""
 _chosen: Recent[Any, Any] = Recent(_FORMS)
 _classes: Recent[Any, Any] = Recent(_FORMS)
 _operations: Recent[Any, Any] = Recent(_FORMS)
@@ -66,11 +67,25 @@ def grouped_mm(
         raise ArgumentError(f"A and B of the shapes {_shapes(A, B)} {what}")
     if A.shape[-1] != B.shape[-2]:
         raise ArgumentError(f"A has a K of {A.shape[-1]}, and B of {B.shape[-2]}")
-    return _operator(A, B, offs, bias, out_dtype, False, emulate_on_cpu)
+    return _operator()(A, B, offs, bias, out_dtype, False, emulate_on_cpu)
 
 
 def _shapes(a: Any, b: Any) -> str:
     return f"{tuple(a.shape)} and {tuple(b.shape)}"
+
+
+def _operator() -> Any:
+    """The operator of torch. Raises `UsageError` without torch."""
+    if not _registered:
+        _register()
+    return _registered[0]
+
+
+def _register() -> None:
+    found: Any = import_torch().library.custom_op("cutecc::grouped_mm", _compute, mutates_args=(), schema=_SCHEMA)
+    found.register_fake(_allocated)
+    found.register_autograd(_derivatives, setup_context=_keep)
+    _registered.append(found)
 
 
 def _compute(a: Any, b: Any, offs: Any, bias: Any, out_dtype: Any, columns: bool, emulate: bool) -> Any:
@@ -147,7 +162,8 @@ def _biased(accum: Any, bias: Any) -> Any:
 
 
 def _rounds_f32(a: Any) -> bool:
-    return a.dtype == _torch.float32 and bool(_torch.backends.cuda.matmul.allow_tf32)
+    torch = import_torch()
+    return a.dtype == torch.float32 and bool(torch.backends.cuda.matmul.allow_tf32)
 
 
 def _allocated(a: Any, b: Any, offs: Any, bias: Any, out_dtype: Any, columns: bool, emulate: bool) -> Any:
@@ -176,7 +192,7 @@ def _derivatives(ctx: Any, gradient: Any) -> tuple[Any, ...]:
 
     def product(first: Any, second: Any, like: Any) -> Any:
         columns = like.stride(-1) != 1 and like.stride(-2) == 1
-        return _operator(first, second, offs, None, like.dtype, columns, ctx.emulate)
+        return _operator()(first, second, offs, None, like.dtype, columns, ctx.emulate)
 
     of_a = product(gradient, b.mT, a) if needs_a else None
     of_b = product(a.mT, gradient, b) if needs_b else None
@@ -186,14 +202,14 @@ def _derivatives(ctx: Any, gradient: Any) -> tuple[Any, ...]:
 
 def _bias_derivative(ctx: Any, a: Any, b: Any, offs: Any, gradient: Any) -> Any:
     """The sums of the columns of each group, or of all groups."""
-    dtype, modes = ctx.bias
+    dtype, modes, exact = *ctx.bias, import_torch().float32
     if a.dim() == 3 and b.dim() == 2:
         return gradient.sum(0, dtype=dtype)
     if a.dim() == 2 and b.dim() == 3:
         ones = gradient.new_ones((1, gradient.shape[0]))
-        sums = _operator(ones, gradient, offs, None, _torch.float32, False, ctx.emulate).squeeze(1)
+        sums = _operator()(ones, gradient, offs, None, exact, False, ctx.emulate).squeeze(1)
     else:
-        sums = gradient.sum(1, dtype=_torch.float32)
+        sums = gradient.sum(1, dtype=exact)
     return (sums.sum(0) if modes == 1 else sums).to(dtype)
 
 
@@ -203,7 +219,5 @@ def _laid_out(gradient: Any) -> Any:
     return gradient if 0 not in steps and 1 in gradient.stride()[-2:] else gradient.contiguous()
 
 
-# Here and not when it is first called, so that `torch.compile` finds it.
-_operator: Any = _torch.library.custom_op("cutecc::grouped_mm", _compute, mutates_args=(), schema=_SCHEMA)
-_operator.register_fake(_allocated)
-_operator.register_autograd(_derivatives, setup_context=_keep)
+if "torch" in sys.modules:  # so that `torch.compile` need not trace it
+    _register()

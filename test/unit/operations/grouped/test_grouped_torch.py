@@ -105,7 +105,7 @@ def test_types_of_results() -> None:
 
 def test_fake_tensors_and_compiled_functions() -> None:
     offs = torch.tensor(ENDS, dtype=torch.int32)
-    operator = functional._operator
+    operator = functional._operator()
     a, b, _ = (each.detach().float() for each in leaves("rows"))
     checks = ("test_schema", "test_faketensor", "test_autograd_registration")
     torch.library.opcheck(operator, (a, b, offs, None, None, False, True), test_utils=checks)
