@@ -179,6 +179,9 @@ gpu-sanitize: $(BIN)/.dev
 	$(BIN)/python test/gpu/operations/make_operations.py build/gpu-operations --representative
 	for tool in memcheck racecheck initcheck; do compute-sanitizer --tool $$tool --error-exitcode 9 \
 	  $(BIN)/python test/gpu/operations/launch_operations.py build/gpu-operations || exit; done
+	for tool in memcheck racecheck; do PYTORCH_NO_CUDA_MEMORY_CACHING=1 GPU_OPERATIONS=build/gpu-operations \
+	  compute-sanitizer --tool $$tool --error-exitcode 9 --kernel-name kernel_substring=grouped \
+	  --kernel-name kernel_substring=conv $(BIN)/python -m pytest test/gpu/operations/test_layers.py || exit; done
 
 # What tools/emulator_table.py makes the table of docs/emulator.md of.
 gpu-emulator: $(BIN)/.dev

@@ -78,17 +78,21 @@ def _grouped() -> Iterator[LayerCase]:
         "list": ("row", "row"),
     }
 
-    def case(unit: str, dtype: str, packing: str, epilogue: str = "identity", **parts: Any) -> LayerCase:
-        a, b = layouts[packing]
+    def case(
+        unit: str, dtype: str, packing: str, epilogue: str = "identity", aligned: int = 0, **parts: Any
+    ) -> LayerCase:
+        a, b = (f"{each}:{aligned}" if aligned else each for each in layouts[packing])
         if dtype in (E4M3, "i8", "tf32") and unit == "wgmma" and packing != "depth":
             a, b = "row", "column"
         result = RESULTS.get(dtype, dtype)
         words = ["grouped", unit, dtype, packing, *([epilogue] if epilogue != "identity" else []), *parts.values()]
+        words += [f"a{aligned}"] if aligned else []
         tile = _tile(unit, dtype, str(parts.pop("tile_schedule", "")))
 
         def make() -> GroupedGemm:
             given = {"packing": packing, "unit": unit, "tile": tile, "target": TARGET, **parts}
-            return GroupedGemm(f"{dtype}:{a}", f"{dtype}:{b}", result, **_epilogue(epilogue, result), **given)
+            d = f"{result}:row:{aligned}" if aligned else result
+            return GroupedGemm(f"{dtype}:{a}", f"{dtype}:{b}", d, **_epilogue(epilogue, result), **given)
 
         return LayerCase("_".join(map(str, words)).lower(), make, packing, dtype, epilogue)
 
@@ -102,6 +106,7 @@ def _grouped() -> Iterator[LayerCase]:
     yield case("wgmma", "bf16", "rows", schedule="host")
     yield from (case("wgmma", dtype, "rows") for dtype in (E4M3, "i8", "tf32"))
     yield from (case("tensor_op", dtype, "list") for dtype in ("f64", "tf32", "i8"))
+    yield case("tensor_op", "f16", "rows", aligned=1)
     yield case("simt", "f64", "depth")
 
 
@@ -120,6 +125,7 @@ def _convolutions() -> Iterator[LayerCase]:
         facts |= {"groups": parts.get("groups", "single"), "turned": parts.get("mode") == "convolution"}
         facts |= {"exact": parts.get("iterator") == "fixed_channels"}
         tile = _tile(unit, dtype, str(parts.pop("tile_schedule", "")))
+        tile += f":cluster={cluster}" if (cluster := parts.pop("cluster", "")) else ""
         wide = 4 if dtype in ("f32", "tf32") else 8
         of_channels, of_filters = f"{dtype}:{aligned}", f"{dtype}:{wide}"
         a, b, d = {
@@ -130,6 +136,8 @@ def _convolutions() -> Iterator[LayerCase]:
 
         def make() -> Any:
             given = {"unit": unit, "tile": tile, "target": TARGET, **parts}
+            if parts.get("groups") == "depthwise":  # which has no tiles of this form
+                del given["unit"], given["tile"]
             most = min(d, 128 // {"f64": 64, "f32": 32, "i32": 32}.get(result, 16))
             return classes[rank](kind, a, b, f"{result}:{most}", **_epilogue(epilogue, result), **given)
 
@@ -142,6 +150,8 @@ def _convolutions() -> Iterator[LayerCase]:
         yield case("tensor_op", "f16", kind, stride="unity")
         yield case("tensor_op", "bf16", kind, iterator="analytic", mode="convolution")
         yield case("tensor_op", "f16", kind, groups="many")
+        yield case("simt", "f16", kind, groups="depthwise")
+        yield case("wgmma", "f16", kind, cluster="2x1")
         yield case("simt", "f32", kind, aligned=4)
         yield from (case("tensor_op", "f16", kind, rank=rank) for rank in (1, 3))
         yield from (case("wgmma", "f16", kind, rank=rank) for rank in (1, 3))

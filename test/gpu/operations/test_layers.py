@@ -101,6 +101,7 @@ def _check(where: str, case: LayerCase, call: Call) -> None:
 def _group_sizes(device: str) -> list[list[int]]:
     if device == "cpu":
         return [[8, 0, 40]]
+    # Multiples of 8 are what matrices that are contiguous along what varies take.
     generator = np.random.default_rng(0)
     return [
         [0, 40, 8, 0, 136, 64, 0],
@@ -207,6 +208,7 @@ def _geometries(case: LayerCase, device: str) -> Iterator[Geometry]:
     generator = np.random.default_rng(1)
     facts = case.facts
     groups = 3 if facts["groups"] == "many" else 1
+    is_depthwise = facts["groups"] == "depthwise"
     for number in range(1 if device == "cpu" else 6):
 
         def drawn(least: int, most: int) -> tuple[int, ...]:
@@ -216,7 +218,9 @@ def _geometries(case: LayerCase, device: str) -> Iterator[Geometry]:
         several = (1, 2, 4) if facts["channels"] > 16 else (3, 9, 16)
         channels = facts["channels"] * (1 if facts["exact"] else several[number % 3])
         filters = 8 * ((2, 9, 17)[number % 3])
-        if groups > 1:
+        if is_depthwise:
+            channels = filters = groups = 8 * (1 + number)
+        elif groups > 1:
             channels, filters = 3 * 8 * (1 + number % 3), 3 * 8 * (1 + number % 2)
         stride = (1,) * case.rank if facts["unity"] or number == 1 else drawn(1, 3)
         padding = tuple(zip(drawn(0, 2), drawn(0, 2), strict=True))
