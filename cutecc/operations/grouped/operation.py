@@ -225,8 +225,9 @@ class GroupedGemm(Operation[GroupedDescription]):
         are. Launches, and does not wait unless `sync`.
 
         Of packed matrices, `offsets` are where each group ends along what varies, i32 on the GPU, where nobody reads
-        them back, or on the host. They ascend and lie within the matrices; of others on the GPU results are wrong, and
-        nothing outside of the matrices is touched. What is behind the last group is neither read nor written.
+        them back, or on the host. They ascend and lie within the matrices, at multiples of the elements that are read
+        at once; of others on the GPU results are wrong, and nothing outside of the matrices is touched. What is behind
+        the last group is neither read nor written.
 
         Lists have a matrix a group, of any size, and rows and columns of an epilogue are lists of vectors. Tables of
         their addresses are made for a call and kept for others with the same; of `matrices` they are there before.

@@ -11,7 +11,7 @@ from cutlass import cute
 
 from cutecc.operations.grouped.description import GroupedDescription
 from cutecc.operations.kernels.grouped.schedule import turn_tile
-from cutecc.operations.kernels.grouped.signature import varying
+from cutecc.operations.kernels.grouped.signature import ends_divisor, varying
 from cutecc.operations.kernels.rasterization import Rasterization
 
 WARP = 32
@@ -68,6 +68,7 @@ class Groups:
         self.packing = description.packing
         self.has_table = description.schedule == "host" and self.packing != "depth"
         self.axis = -1 if self.packing == "list" else "MNK".index(varying(description))
+        self.divisor = ends_divisor(description)
         self.rasterization = Rasterization(description.gemm.swizzle, turn_tile(description))
 
     def most_tasks(self, problem: Problem):
@@ -94,14 +95,15 @@ class Groups:
     def ends(self, problem: Problem, groups):
         """Where groups that follow each other end; before the first group at 0, behind the last one where that ends.
 
-        Ends that do not ascend, or lie outside of the tensors, are moved: nothing else is read or written then.
+        Ends that do not ascend, lie outside of the tensors or within what is copied at once are moved: nothing else is
+        read or written then.
         """
         found = []
         for group in groups:
             end = problem.sizes[cutlass.min(cutlass.max(group, 0), problem.groups - 1)]
             end = cutlass.select_(group < 0, cutlass.Int32(0), end)
             end = cutlass.min(cutlass.max(end, found[-1] if found else 0), problem[self.axis])
-            found.append(end)
+            found.append(end if self.divisor == 1 else end // self.divisor * self.divisor)
         return found
 
     def tasks(self, problem: Problem, group, count: int):

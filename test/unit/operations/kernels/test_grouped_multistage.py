@@ -84,3 +84,9 @@ def test_ends_that_do_not_ascend_read_and_write_nothing_else():
     description = CASES["rows"]
     first, second = multiply(description, [(40, 16, 16), (24, 16, 16)], ends=[70, -3], multiprocessors=1)["D"]
     assert first.error <= tolerance(description) < second.error  # all rows are of the first group
+
+
+def test_groups_end_at_the_vector_before_ends_on_the_gpu():
+    description = GroupedDescription(half("f16:row", "f16:row", "f32:row"), "depth")
+    groups = [(33, 24, depth) for depth in (16, 40, 8)]
+    assert error(multiply(description, groups, ends=[21, 59, 67], multiprocessors=1)) <= tolerance(description)

@@ -164,3 +164,10 @@ def test_many_groups(name: str):
     rows = generator.integers(1, 4, 300) * (generator.random(300) < 0.1)
     found = [(int(m), 16, 16) for m in rows]
     assert error(multiply(description, found, multiprocessors=4)) <= tolerance(description)
+
+
+def test_groups_end_at_the_vector_before_ends_on_the_gpu():
+    parts = ("f16:row", "f16:column", "f32:row", f"cooperative:64x32:stages=2:{ONE}")
+    description = GroupedDescription(plain(*parts), "depth")
+    groups = [(33, 24, depth) for depth in (16, 16, 96)]
+    assert error(multiply(description, groups, ends=[21, 34, 128])) <= tolerance(description)
