@@ -96,8 +96,6 @@ def _compute(a: Any, b: Any, offs: Any, bias: Any, out_dtype: Any, columns: bool
             hints=["emulate_on_cpu=True runs it on the CPU emulator, which is slow"],
         )
     result = _allocated(a, b, offs, bias, out_dtype, columns, emulate)
-    if not result.numel():
-        return result
     operands: dict[str, Any] = {} if bias is None else {"bias": bias}
     op = _operation(a, b, result, offs, operands)
     if offs is not None:
@@ -150,7 +148,7 @@ def _grouped(a: Any, b: Any, result: Any, groups: int, parts: dict[str, Any]) ->
     axis = VARYING[read.packing]
     sizes[axis] = 1 << max(0, sizes[axis] - 1).bit_length()
     operands = (read.operand(name, extents=extents) for name in given for extents in (False, True))
-    key = (*operands, *sizes, groups, a.device, *map(str, parts.values()))
+    key = (read.packing, *operands, *sizes, groups, a.device, *map(str, parts.values()))
     if (found := _classes.get(key)) is None:
         found = GroupedGemm.for_arguments(a, b, D=result, offsets=offsets, problem=(*sizes, groups), **parts)
         _classes.put(key, found)

@@ -10,6 +10,7 @@ import pytest
 from cutecc.errors import ArgumentError, UsageError
 from cutecc.operations import GroupedGemm, Row, torch_operator
 from cutecc.operations.torch_library import schema
+from cutecc.runtime.recent import Recent
 
 pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch")
@@ -127,6 +128,21 @@ def test_operations_are_kept_for_sizes_of_a_class() -> None:
     assert made[0] is made[1] and made[0] is not made[2]
 
 
+@pytest.mark.parametrize("first", ["rows", "columns"])
+def test_packings_of_like_tensors_are_told_apart(monkeypatch: pytest.MonkeyPatch, first: str) -> None:
+    for kept in ("_chosen", "_classes", "_operations"):
+        monkeypatch.setattr(functional, kept, Recent(8))
+    made: list[str] = []
+    monkeypatch.setattr(GroupedGemm, "run", lambda op, *given, **more: made.append(op.description.packing))
+    offs = torch.tensor((30, 64), dtype=torch.int32)
+    flat, batch = torch.randn(64, 64), torch.randn(2, 64, 64)
+    calls = {"rows": (flat, batch.mT), "columns": (batch, flat.T)}
+    order = sorted(calls, key=lambda packing: packing != first)
+    for packing in order:
+        grouped_mm(*calls[packing], offs, emulate_on_cpu=True)
+    assert made == order
+
+
 def test_wrong_tensors_are_refused() -> None:
     offs = torch.tensor(ENDS, dtype=torch.int32)
     a, b = torch.randn(12, 8), torch.randn(3, 8, 4)
@@ -142,6 +158,22 @@ def test_wrong_tensors_are_refused() -> None:
         grouped_mm(a, b[:, :7], offs, emulate_on_cpu=True)
     with pytest.raises(ArgumentError, match="'offsets' holds no whole numbers"):
         grouped_mm(a, b, offs.float(), emulate_on_cpu=True)
+
+
+@pytest.mark.parametrize("rows", [0, 12])
+def test_wrong_tensors_are_refused_for_results_without_elements_too(rows: int) -> None:
+    offs = torch.zeros(3, dtype=torch.int32)
+    a, b = torch.randn(rows, 8), torch.randn(3, 8, 4 if rows == 0 else 0)
+    n = b.shape[-1]
+    assert grouped_mm(a, b, offs, emulate_on_cpu=True).shape == (rows, n)
+    with pytest.raises(ArgumentError, match="B has 3 groups, and offsets 2"):
+        grouped_mm(a, b, offs[:2], emulate_on_cpu=True)
+    with pytest.raises(ArgumentError, match="offsets end at 13"):
+        grouped_mm(a, b, offs + 13, emulate_on_cpu=True)
+    with pytest.raises(ArgumentError, match="'offsets' holds no whole numbers"):
+        grouped_mm(a, b, offs.float(), emulate_on_cpu=True)
+    with pytest.raises(ArgumentError, match="argument 'bias'"):
+        grouped_mm(a, b, offs, torch.randn(3, n + 1), emulate_on_cpu=True)
 
 
 def test_an_operation_as_an_operator() -> None:
