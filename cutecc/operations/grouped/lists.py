@@ -60,8 +60,11 @@ def list_names(description: GroupedDescription) -> tuple[str, ...]:
     return ("A", "B", *(each.name for each in stored if each.kind != "scalar"))
 
 
-def tables_of(description: GroupedDescription, given: Mapping[str, Any], device: str | None) -> dict[str, Numbers]:
-    """The tables of lists that are given by name, in the memory of their GPU, or without `device` in this process's.
+def tables_of(
+    description: GroupedDescription, given: Mapping[str, Any], device: str, *, keep: bool = True
+) -> dict[str, Numbers]:
+    """The tables of lists that are given by name, for calls on `device`: to `keep` for a launch on a GPU in its memory,
+    else in this process's.
 
     Waits for the copy of the tables alone. Raises `ArgumentError` for matrices that do not fit, `LaunchError`.
     """
@@ -72,7 +75,9 @@ def tables_of(description: GroupedDescription, given: Mapping[str, Any], device:
     }
     sizes = _agree(matrices)
     _check(description, arrays, matrices, sizes)
-    ordinal = None if device is None else _ordinal(arrays)
+    if device == "cuda":
+        _check_not_numpy(arrays)
+    ordinal = _ordinal(arrays) if device == "cuda" and keep else None
     tables: dict[str, Any] = {
         name: np.array([each.address for each in found], np.int64) for name, found in arrays.items()
     }
@@ -179,6 +184,17 @@ def _check_vector(name: str, operand: Input | Output, array: Array, extent: int)
         raise ArgumentError(f"{text}: it holds one value a {what}, one after the other: the shape ({extent},)")
     if array.address % (bytes_ := operand.alignment * type_bits(operand.dtype) // 8):
         raise ArgumentError(f"{text}: it is not aligned to {bytes_} bytes, as the epilogue's operand says")
+
+
+def _check_not_numpy(arrays: Mapping[str, Sequence[Array]]) -> None:
+    """Raise `ArgumentError` for matrices of numpy's, which would have to be copied."""
+    for name, listed in arrays.items():
+        for index, each in enumerate(listed):
+            if each.library == "numpy":
+                raise ArgumentError(
+                    f"argument '{name}[{index}]' is a numpy array, and matrices of lists are not copied to the GPU",
+                    hints=["pass matrices of torch's or cupy's", 'device="cpu" runs the operation on the CPU emulator'],
+                )
 
 
 def _ordinal(arrays: Mapping[str, Sequence[Array]]) -> int:

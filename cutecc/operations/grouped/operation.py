@@ -284,7 +284,7 @@ class GroupedGemm(Operation[GroupedDescription]):
         if description.packing != "list":
             raise UsageError(f"groups packed as {description.packing} have no lists of matrices")
         self._check_names(set(lists) - {"A", "B", "C", "D"})
-        tables = tables_of(description, lists, None if device == "cpu" else device)
+        tables = tables_of(description, lists, device)
         return {name: GroupMatrices(name, self.description, tables) for name in list_names(description)}
 
     def _others(self, operands: Mapping[str, Any]) -> set[str]:

@@ -54,7 +54,7 @@ class GroupTables:
             arguments.update(first.tables)
             return
         if not keep or device != "cuda":
-            arguments.update(tables_of(variant.description, arguments, None))
+            arguments.update(tables_of(variant.description, arguments, device, keep=False))
             return
         if isinstance(first, list | tuple) and first:
             hint = "make them before, and keep them as long as the graph: op.run(**op.matrices(A=…, B=…, D=…))"

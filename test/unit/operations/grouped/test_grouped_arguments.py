@@ -183,7 +183,7 @@ def listed() -> dict[str, Any]:
 
 def test_lists_that_fit_are_supported(lists: GroupedGemm) -> None:
     given = listed()
-    assert lists.supports(**given) and lists.supports(**given, C=given["D"], beta=1.0)
+    assert lists.supports(**given, device="cpu") and lists.supports(**given, C=given["D"], beta=1.0, device="cpu")
     assert lists.supports([], [], D=[])
     op = GroupedGemm(**PARTS, epilogue=operands, operands=KINDS, schedule="host")
     more = {
@@ -193,7 +193,7 @@ def test_lists_that_fit_are_supported(lists: GroupedGemm) -> None:
         "factor": zeros(3),
     }
     assert "D[0] is written and shares memory with other[0]" not in str(op.supports(**given, **more))
-    assert op.supports(**given, **(more | {"other": [each.copy() for each in given["D"]]}))
+    assert op.supports(**given, **(more | {"other": [each.copy() for each in given["D"]]}), device="cpu")
     assert "'bias[2]'" in str(op.supports(**given, **(more | {"bias": [zeros(8), zeros(8), zeros(9)]})))
 
 
@@ -241,5 +241,13 @@ def test_tables_are_made_of_all_lists_together(lists: GroupedGemm) -> None:
     assert "made by another operation" in str(another.supports(**tables))
     with pytest.raises(UsageError, match="groups packed as rows have no lists"):
         GroupedGemm(**PARTS, packing="rows").matrices(**given)
-    with pytest.raises(ArgumentError, match="lives on cpu: move it with"):
-        lists.matrices(**given)
+
+
+def test_matrices_of_numpy_in_lists_are_for_the_emulator_alone(lists: GroupedGemm) -> None:
+    given = listed()
+    status = lists.supports(**given)
+    assert "'A[0]' is a numpy array, and matrices of lists are not copied to the GPU" in str(status)
+    assert ".cuda()" not in str(status) and 'device="cpu"' in str(status)
+    for call in (lists.run, lists.matrices):
+        with pytest.raises(ArgumentError, match=r"'A\[0\]' is a numpy array"):
+            call(**given)
