@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -100,6 +100,11 @@ class Calls:
                         return False
                     values.append(array.data.ptr)
                     form.append((array.dtype, array.shape, array.strides, array.device.id))
+            if self._takes_tables:
+                tables = [each for name in self._arrays if isinstance(each := arrays[name], Table)]
+                if stream is not None and any(each.producers for each in tables):
+                    return False
+                form.append(_library_of(tables))
             workspace = given.workspace
             if workspace is not None:
                 form.append((workspace.dtype, workspace.shape, workspace.stride(), workspace.get_device()))
@@ -226,6 +231,8 @@ class Calls:
                     form.append((array.dtype, array.shape, array.stride(), array.get_device()))
                 else:
                     form.append((array.dtype, array.shape, array.strides, array.device.id))
+            if self._takes_tables:
+                form.append(_library_of(each for each in given.arguments.values() if isinstance(each, Table)))
             if (workspace := given.workspace) is not None:
                 form.append((workspace.dtype, workspace.shape, workspace.stride(), workspace.get_device()))
             hash(tuple(form))
@@ -239,7 +246,7 @@ class Calls:
         if is_current and library == "cupy":
             return  # what cupy names is its current stream
         named = {each.stream for each in arrays.values() if isinstance(each, Array) and each.stream is not None}
-        for first in named - {stream}:
+        for first in named.union(*(each.producers for each in arrays.values() if isinstance(each, Table))) - {stream}:
             loaded.device.driver.order(first, stream)
 
     def _workspace(self, given: Any, block: Block | None, needed: int, ordinal: int) -> View:
@@ -284,7 +291,11 @@ def _ordinal(arrays: Arrays) -> int | None:
 
 def _library(arrays: Arrays) -> str | None:
     """Whose current stream a call goes to."""
-    found = {(each.like if isinstance(each, Table) else each).library for each in arrays.values()}
+    return _library_of(arrays.values())
+
+
+def _library_of(arrays: Iterable[Array | Table]) -> str | None:
+    found = {each.library for each in arrays}
     return next((each for each in ("torch", "cupy") if each in found), None)
 
 

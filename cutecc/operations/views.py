@@ -97,6 +97,16 @@ class Table(ABC):
         """The arrays whose addresses it holds."""
 
     @property
+    def library(self) -> str:
+        """That of the arrays behind it."""
+        return self.like.library
+
+    @property
+    def producers(self) -> frozenset[int]:
+        """The streams that the owners of the arrays behind it have named for the calls that it is kept for."""
+        return frozenset()
+
+    @property
     def shape(self) -> tuple[int, ...]:
         return self.table.shape
 

@@ -129,7 +129,7 @@ def key_of(given: Mapping[str, Any], names: Sequence[str]) -> tuple[Any, ...]:
                 found.append((each.data_ptr(), each.shape, each.stride(), each.dtype))
             except (AttributeError, TypeError, RuntimeError):
                 array = cast(Array, read(name, each))
-                found.append((array.address, array.layout))
+                found.append((array.address, array.layout, array.library, array.stream))
         found.append(name)
     return tuple(found)
 

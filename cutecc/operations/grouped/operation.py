@@ -277,14 +277,19 @@ class GroupedGemm(Operation[GroupedDescription]):
         """Lists of matrices as arguments of calls, `op.run(**op.matrices(A=…, B=…, D=…))`: tables of their addresses.
 
         Calls make tables by themselves and keep the last ones until `sync()`; those that a CUDA graph uses have to be
-        made before, and kept. Waits for the copy of the tables alone. Raises `ArgumentError` for what does not fit.
+        made before, and kept. Waits for the copy of the tables alone; their calls wait for no other stream.
+        Raises `ArgumentError` for what does not fit.
         """
         check_device(device)
         description = self.variants[-1 if lists.get("C") is None else 0].description
         if description.packing != "list":
             raise UsageError(f"groups packed as {description.packing} have no lists of matrices")
         self._check_names(set(lists) - {"A", "B", "C", "D"})
-        tables = tables_of(description, lists, device)
+        tables = {
+            # They may outlive the streams that the matrices name now.
+            name: replace(each, arrays=[replace(one, stream=None) for one in each.arrays])
+            for name, each in tables_of(description, lists, device).items()
+        }
         return {name: GroupMatrices(name, self.description, tables) for name in list_names(description)}
 
     def _others(self, operands: Mapping[str, Any]) -> set[str]:

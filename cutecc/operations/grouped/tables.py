@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,14 @@ class Numbers(Table):
     """Those of which it holds the addresses."""
     data: Any = field(default=None, repr=False)
     """The numbers as the host has them, an array of numpy's."""
+
+    @property
+    def library(self) -> str:
+        return self.like.library if self.arrays else ""
+
+    @cached_property
+    def producers(self) -> frozenset[int]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return frozenset(each.stream for each in self.arrays if each.stream is not None)
 
     def behind(self) -> Iterable[Array]:
         return self.arrays

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from itertools import accumulate
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import hypothesis
@@ -273,6 +274,62 @@ def test_lists_are_put_into_tables_that_are_kept(files: dict[str, Path], gpu: Em
     with pytest.raises(ArgumentError, match=r"'A\[1\]' is a numpy array, and matrices of lists are not copied"):
         op.run(**(there | {"A": [there["A"][0], *given["A"][1:]]}), factor=factor)
     op.sync()
+
+
+class Cupy:
+    """What cupy's arrays offer of memory of the stand-in, written on the stream 3."""
+
+    def __init__(self, array: DeviceMatrix) -> None:
+        self.shape, self.dtype = array.shape, np.dtype(np.float32)
+        self.strides = tuple(4 * step for step in array.stride())
+        self.data = SimpleNamespace(ptr=array.pointer)
+        self.device = SimpleNamespace(id=0)
+        self.__cuda_array_interface__ = {
+            **{"shape": self.shape, "strides": self.strides, "typestr": "<f4"},
+            **{"data": (array.pointer, False), "version": 3, "stream": 3},
+        }
+
+
+Cupy.__module__ = "cupy"
+
+
+def as_cupy(given: dict[str, Any]) -> dict[str, Any]:
+    return {name: [*map(Cupy, each)] if isinstance(each, list) else Cupy(each) for name, each in given.items()}
+
+
+@pytest.fixture
+def cupy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cupy whose current stream is 3."""
+    stub = SimpleNamespace(cuda=SimpleNamespace(get_current_stream=lambda _: SimpleNamespace(ptr=3)))
+    monkeypatch.setitem(sys.modules, "cupy", stub)
+
+
+@pytest.mark.usefixtures("cupy")
+def test_the_current_stream_is_that_of_a_calls_own_arrays(files: dict[str, Path], gpu: EmulatedGpu) -> None:
+    op = gpu.know(GroupedGemm.load(files["rows"]))
+    A, B, _ = packed()
+    there = {"A": gpu.put(A), "B": gpu.put(B), "D": gpu.put(poisoned(sum(ROWS), N))}
+    for given, stream in ((as_cupy(there), 3), (there, 0)):  # with the same table of ends
+        op.run(**given, offsets=[*accumulate(ROWS)])
+        assert gpu.driver.launches[-1].stream == stream
+    op = gpu.know(GroupedGemm.load(files["lists"]))
+    there = on(gpu, listed())
+    for given, stream in ((as_cupy(there), 3), (there, 0)):
+        for _ in range(3):  # evaluated, planned, repeated
+            op.run(**given)
+            assert gpu.driver.launches[-1].stream == stream
+
+
+def test_launches_wait_for_streams_that_matrices_of_lists_name(files: dict[str, Path], gpu: EmulatedGpu) -> None:
+    op = gpu.know(GroupedGemm.load(files["lists"]))
+    there = on(gpu, listed())
+    factor = there.pop("factor")
+    for _ in range(4):
+        op.run(**as_cupy(there), factor=factor, stream=5)
+    assert gpu.driver.orders == [(3, 5)] * 4
+    tables = op.matrices(**as_cupy(there))  # what is kept may outlive the streams
+    op.run(**tables, factor=factor, stream=5)
+    assert len(gpu.driver.orders) == 4
 
 
 def test_arrays_of_numpy_are_copied(files: dict[str, Path], gpu: EmulatedGpu) -> None:
