@@ -180,4 +180,5 @@ class Gemm(Product):
 
         Raises `UsageError` with the nearest that there is.
         """
-        return Gemm.of(candidates.with_tiles([self.description], self._problem or LARGE, checked_tile(tile))[0])
+        found = candidates.with_tiles([self.description], self._problem or LARGE, checked_tile(tile))
+        return self.made(found[0], (), None, self._problem)

@@ -202,7 +202,8 @@ class GroupedGemm(Operation[GroupedDescription]):
 
         Raises `UsageError` with the nearest that there is.
         """
-        return GroupedGemm.of(candidates.with_tiles(self.description, self._problem, tile)[0])
+        found = candidates.with_tiles(self.description, self._problem, tile)
+        return self.made(found[0], (), None, self._problem)
 
     def run(
         self,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
 import pytest
 
 from cutecc.errors import ArgumentError, UsageError
-from cutecc.operations import Column, DeviceMatrix, Full, GroupedGemm, Row, Scalar
+from cutecc.operations import Column, DeviceMatrix, Full, Gemm, GroupedGemm, Row, Scalar
 from cutecc.operations.given import Given
 from cutecc.operations.grouped.arguments import ends_on_host
 from cutecc.operations.grouped.variant import GroupedVariant
@@ -251,3 +252,12 @@ def test_matrices_of_numpy_in_lists_are_for_the_emulator_alone(lists: GroupedGem
     for call in (lists.run, lists.matrices):
         with pytest.raises(ArgumentError, match=r"'A\[0\]' is a numpy array"):
             call(**given)
+
+
+def test_another_tile_is_for_the_same_sizes() -> None:
+    tile = "32x32x8:stages=3:warps=1x1x1"
+    grouped = GroupedGemm(**PARTS, packing="rows", problem=(64, 32, 16, 4))
+    assert grouped.problem is not None and grouped.with_tile(tile).problem == grouped.problem
+    gemm = Gemm(**PARTS, problem=(64, 32, 16))
+    again = pickle.loads(pickle.dumps(gemm.with_tile(tile)))
+    assert again._problem is not None and again._problem == gemm._problem  # pyright: ignore[reportPrivateUsage]
