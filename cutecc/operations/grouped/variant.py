@@ -92,6 +92,7 @@ class GroupedVariant(Variant[GroupedDescription]):
                 if any(each is output for output in epilogue.outputs):
                     check_written(each.name, array)
                 arrays[each.name], values[each.name] = array, vector_view(each, array, Problem(0, 0, 0, groups))
+        self._check_scalars(arrays)
         for name in self.lists:
             view = _view(tables[name])
             values[name] = (view, _view(tables[leading(name)])) if name in self.operands else view
@@ -105,6 +106,19 @@ class GroupedVariant(Variant[GroupedDescription]):
         sizes = tables[SIZES].data
         is_empty = not (sizes[:, 0].astype("i8") * sizes[:, 1]).any()
         return Bound(arrays, bound, sources, numbers, [], is_empty, workspace_bytes(self.compiled, groups))
+
+    def _check_scalars(self, arrays: Arrays) -> None:
+        """Raise `ArgumentError` for scalars in memory that share it with what is written; lists have been checked."""
+        outputs = {each.name for each in self.description.gemm.epilogue.outputs}
+        for name, scalar in arrays.items():
+            if not isinstance(scalar, Array):
+                continue
+            for other in self.lists:
+                for index, each in enumerate(cast(Numbers, arrays[other]).arrays):
+                    if other in outputs:
+                        check_hazards({f"{other}[{index}]": each}, {name: scalar}, frozenset())
+                    elif name in outputs:
+                        check_hazards({name: scalar}, {f"{other}[{index}]": each}, frozenset())
 
     def _bind_packed(self, given: Mapping[str, Any], copies: Callable[[Arrays], Arrays] | None) -> Bound:
         description, epilogue = self.description, self.description.gemm.epilogue

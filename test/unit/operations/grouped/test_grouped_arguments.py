@@ -195,6 +195,10 @@ def test_lists_that_fit_are_supported(lists: GroupedGemm) -> None:
     }
     assert "D[0] is written and shares memory with other[0]" not in str(op.supports(**given, **more))
     assert op.supports(**given, **(more | {"other": [each.copy() for each in given["D"]]}), device="cpu")
+    status = op.supports(
+        **given, **(more | {"other": [*map(np.copy, given["D"])], "factor": given["D"][2][0, :3]}), device="cpu"
+    )
+    assert "D[2] is written and shares memory with factor" in str(status)
     assert "'bias[2]'" in str(op.supports(**given, **(more | {"bias": [zeros(8), zeros(8), zeros(9)]})))
 
 
