@@ -20,7 +20,7 @@ from cutecc.operations.convolution.description import ConvolutionDescription
 from cutecc.operations.convolution.estimate import cycles
 from cutecc.operations.convolution.geometry import ConvolutionProblem
 from cutecc.operations.convolution.operation import Convolution
-from cutecc.operations.convolution.rules import check_sizes
+from cutecc.operations.convolution.rules import check_form, check_sizes
 from cutecc.operations.convolution.validity import refusal
 from cutecc.operations.description import SPLIT_K_MODES, Mode
 from cutecc.operations.operand import Operand
@@ -42,7 +42,7 @@ class ConvolutionContest:
             hints = ["problem=ConvolutionProblem(batch, image, channels, filters, filter)"]
             raise UsageError("autotune needs the sizes of the convolution", hints=hints)
         self._op, self._found, self._description = op, found, op.description
-        check_sizes(replace(op.description, iterator="analytic"), found)
+        check_form(op.description, found)
         self.problem = found.product(op.description)
         padding = tuple(each for both in found.padding for each in both)
         self.sizes = (
@@ -74,7 +74,7 @@ class ConvolutionContest:
                     described = replace(self._description, gemm=product, iterator=iterator)
                     listed = ranked(described, TileRequest(), sizes)
                     found += [(cycles(one, sizes), len(found) + index, one) for index, one in enumerate(listed)]
-        return [each for _, _, each in sorted(found, key=lambda entry: entry[:2])]
+        return [each for _, _, each in sorted(found, key=lambda entry: entry[:2]) if self.is_valid(each)]
 
     def beside(self, best: ConvolutionDescription) -> list[ConvolutionDescription]:
         others = [replace(best, gemm=each) for each in swizzled(best.gemm)]

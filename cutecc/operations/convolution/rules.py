@@ -116,14 +116,7 @@ def size_refusal(description: ConvolutionDescription, sizes: ConvolutionProblem)
 
 def check_sizes(description: ConvolutionDescription, sizes: ConvolutionProblem) -> None:
     """Raise `ArgumentError` for sizes that are not those that the convolution is described for."""
-    if sizes.rank != description.rank:
-        raise ArgumentError(f"the sizes have {sizes.rank} spatial extents, and the convolution {description.rank}")
-    _check_groups(description, sizes)
-    if description.stride == "unity" and not sizes.has_unit_stride:
-        raise ArgumentError(
-            f"the stride is {'x'.join(map(str, sizes.stride))}, and the convolution is for strides of 1",
-            hints=['describe it with stride="strided"'],
-        )
+    check_form(description, sizes)
     if description.iterator == "optimized" and max(sizes.filter) > MOST_TAPS:
         taps = "x".join(map(str, sizes.filter))
         raise ArgumentError(
@@ -137,6 +130,18 @@ def check_sizes(description: ConvolutionDescription, sizes: ConvolutionProblem) 
         raise ArgumentError(
             f"there are {sizes.channels} channels, and fixed_channels is for as many as are aligned, {align}",
             hints=['describe it with iterator="few_channels"'],
+        )
+
+
+def check_form(description: ConvolutionDescription, sizes: ConvolutionProblem) -> None:
+    """Raise `ArgumentError` for sizes of another rank, groups or stride, which no tile or iterator makes up for."""
+    if sizes.rank != description.rank:
+        raise ArgumentError(f"the sizes have {sizes.rank} spatial extents, and the convolution {description.rank}")
+    _check_groups(description, sizes)
+    if description.stride == "unity" and not sizes.has_unit_stride:
+        raise ArgumentError(
+            f"the stride is {'x'.join(map(str, sizes.stride))}, and the convolution is for strides of 1",
+            hints=['describe it with stride="strided"'],
         )
 
 

@@ -14,6 +14,7 @@ from cutecc.operations.autotuning import autotune
 from cutecc.operations.convolution.contest import ConvolutionContest
 from cutecc.operations.convolution.geometry import ConvolutionProblem
 from cutecc.operations.convolution.operation import Conv2d
+from cutecc.operations.convolution.rules import check_sizes
 from cutecc.operations.epilogue.declarations import Row
 from cutecc.runtime.timing import Samples
 from cutecc.runtime.workspace import Workspace
@@ -53,6 +54,22 @@ def test_a_convolution_is_tuned_for_its_sizes(timed: list[Any]) -> None:
     assert again.is_remembered and again.operation.description == found.operation.description
     assert not tune(timed, op, problem=ConvolutionProblem(8, (28, 28), 32, 64, 1)).is_remembered
     assert not tune(timed, Conv2d("fprop", "bf16", target="sm_80"), problem=LAYER).is_remembered
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        ConvolutionProblem(8, (224, 224), 8, 64, 16, stride=16),  # TMA steps over 8 pixels
+        ConvolutionProblem(8, (64, 64), 64, 64, (33, 1)),  # more taps than the optimized iterator has
+    ],
+)
+def test_sizes_that_the_default_does_not_serve_are_tuned_by_others(timed: list[Any], sizes: Any) -> None:
+    op = Conv2d("fprop", "f16", target="sm_90a")
+    found = tune(timed, op, problem=sizes)
+    assert timed[0]
+    for each in timed[0]:
+        check_sizes(each, sizes)
+    assert found.operation.problem == sizes
 
 
 def test_gradients_of_filters_are_tuned_with_k_split(timed: list[Any]) -> None:
