@@ -39,12 +39,12 @@ def _repeating(description: ConvolutionDescription, sizes: ConvolutionProblem) -
     outputs = sizes.batch * prod(sizes.output) * sizes.filters_of_group
     match description.kind:
         case "fprop":
-            return replace(product, repeats=(max(1.0, product.m * product.k / activations), 1.0))
+            return replace(product, repeats=(max(1.0, product.m * product.k / max(activations, 1)), 1.0))
         case "dgrad":
             gathered = product.m * product.k / prod(sizes.stride)
             return replace(product, repeats=(max(1.0, gathered / max(outputs, 1)), 1.0))
         case "wgrad":
-            return replace(product, repeats=(1.0, max(1.0, product.n * product.k / activations)))
+            return replace(product, repeats=(1.0, max(1.0, product.n * product.k / max(activations, 1))))
 
 
 def usual_sizes(description: ConvolutionDescription) -> ConvolutionProblem:

@@ -15,7 +15,9 @@ from cutecc.operations.convolution.description import ConvolutionDescription, Ki
 from cutecc.operations.convolution.geometry import Padding, paddings, spatial
 from cutecc.operations.convolution.operation import Conv1d, Conv2d, Conv3d, Convolution
 from cutecc.operations.convolution.torch_form import pairs
+from cutecc.operations.torch_registration import Registration
 from cutecc.operations.torch_types import import_torch
+from cutecc.operations.words import shown
 from cutecc.runtime.recent import Recent
 from cutecc.support import forks
 
@@ -29,8 +31,6 @@ _SCHEMA = (
     "int groups, bool emulate) -> Tensor"
 )
 
-_registered: list[Any] = []
-"""The operator of torch, once there is one."""
 _chosen: Recent[Any, Convolution] = Recent(_FORMS)
 _operations: Recent[ConvolutionDescription, Convolution] = Recent(_FORMS)
 _lock = forks.lock()
@@ -91,7 +91,7 @@ def conv_transpose2d(
     R, S), and whose outputs `x` are.
     """
     _check_modes(x, weight, 2)
-    steps, apart, around = spatial(stride, 2, "stride"), spatial(dilation, 2, "dilation"), paddings(padding, 2)
+    steps, apart, around = _steps(stride, 2, "stride"), _steps(dilation, 2, "dilation"), paddings(padding, 2)
     more = spatial(output_padding, 2, "padding of outputs")
     sizes = zip(x.shape[2:], weight.shape[2:], around, steps, apart, more, strict=True)
     extents = [
@@ -112,7 +112,7 @@ def _convolution(
     emulate: bool,
 ) -> Any:
     _check_modes(x, weight, rank)
-    steps, apart = spatial(stride, rank, "stride"), spatial(dilation, rank, "dilation")
+    steps, apart = _steps(stride, rank, "stride"), _steps(dilation, rank, "dilation")
     around = _named_padding(padding, weight.shape[2:], steps, apart) if isinstance(padding, str) else padding
     zeros = paddings(around, rank)
     sizes = zip(x.shape[2:], weight.shape[2:], zeros, steps, apart, strict=True)
@@ -124,6 +124,14 @@ def _check_modes(x: Any, weight: Any, rank: int) -> None:
     if len(x.shape) != rank + 2 or len(weight.shape) != rank + 2:
         shapes = f"{tuple(x.shape)} and {tuple(weight.shape)}"
         raise ArgumentError(f"activations and weights have {rank + 2} modes, and these have the shapes {shapes}")
+
+
+def _steps(given: int | Sequence[int], rank: int, what: str) -> tuple[int, ...]:
+    """One for each spatial mode, which extents are divided by."""
+    found = spatial(given, rank, what)
+    if min(found) < 1:
+        raise ArgumentError(f"a {what} is at least 1 in each mode, not {shown(found)}")
+    return found
 
 
 def _named_padding(
@@ -156,21 +164,23 @@ def _call(
     groups: int,
     emulate: bool,
 ) -> Any:
+    if min(extents) < 1:
+        taps, around, given = tuple(b.shape[2:]), pairs(padding, len(stride)), tuple(a.shape[2:])
+        raise ArgumentError(
+            f"the result has no elements: its spatial extents would be {tuple(extents)}, of a filter {taps} with "
+            f"stride {tuple(stride)}, padding {around} and dilation {tuple(dilation)} over {given}"
+        )
     return _operator()(kind, a, b, bias, extents, stride, padding, dilation, groups, emulate)
 
 
-def _operator() -> Any:
-    """The operator of torch. Raises `UsageError` without torch."""
-    if not _registered:
-        _register()
-    return _registered[0]
-
-
-def _register() -> None:
+def _register() -> Any:
     found: Any = import_torch().library.custom_op("cutecc::convolution", _compute, mutates_args=(), schema=_SCHEMA)
     found.register_fake(_allocated)
     found.register_autograd(_derivatives, setup_context=_keep)
-    _registered.append(found)
+    return found
+
+
+_operator = Registration(_register)
 
 
 def _compute(
@@ -192,8 +202,6 @@ def _compute(
             hints=["emulate_on_cpu=True runs it on the CPU emulator, which is slow"],
         )
     result = _allocated(kind, a, b, bias, extents, stride, padding, dilation, groups, emulate)
-    if not result.numel():
-        return result
     steps: dict[str, Any] = {
         "stride": tuple(stride),
         "padding": pairs(padding, len(stride)),
@@ -201,7 +209,9 @@ def _compute(
         "groups": groups,
     }
     operands = {} if bias is None else {"bias": bias}
-    op = _operation(kind, a, b, result, operands, steps)
+    op = _operation(kind, a, b, result, operands, steps)  # which refuses what does not fit, of no images too
+    if not result.numel():
+        return result
     op.run(a, b, D=result, device=device, **steps, **operands)
     return result
 
@@ -305,4 +315,4 @@ def _channels_last(gradient: Any) -> Any:
 
 
 if "torch" in sys.modules:  # so that `torch.compile` need not trace it
-    _register()
+    _operator()

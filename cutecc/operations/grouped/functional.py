@@ -16,6 +16,7 @@ from cutecc.operations.grouped.operation import GroupedGemm
 from cutecc.operations.grouped.problem import VARYING
 from cutecc.operations.grouped.reading import read_arguments
 from cutecc.operations.operand import common_alignment
+from cutecc.operations.torch_registration import Registration
 from cutecc.operations.torch_types import TYPES, import_torch
 from cutecc.operations.views import DeviceMatrix
 from cutecc.runtime.recent import Recent
@@ -30,8 +31,6 @@ _SCHEMA = (
 )
 _NAMES = {torch: name for name, torch in TYPES.items()}
 
-_registered: list[Any] = []
-"""The operator of torch, once there is one."""
 _chosen: Recent[Any, Any] = Recent(_FORMS)
 _classes: Recent[Any, Any] = Recent(_FORMS)
 _operations: Recent[Any, Any] = Recent(_FORMS)
@@ -74,18 +73,14 @@ def _shapes(a: Any, b: Any) -> str:
     return f"{tuple(a.shape)} and {tuple(b.shape)}"
 
 
-def _operator() -> Any:
-    """The operator of torch. Raises `UsageError` without torch."""
-    if not _registered:
-        _register()
-    return _registered[0]
-
-
-def _register() -> None:
+def _register() -> Any:
     found: Any = import_torch().library.custom_op("cutecc::grouped_mm", _compute, mutates_args=(), schema=_SCHEMA)
     found.register_fake(_allocated)
     found.register_autograd(_derivatives, setup_context=_keep)
-    _registered.append(found)
+    return found
+
+
+_operator = Registration(_register)
 
 
 def _compute(a: Any, b: Any, offs: Any, bias: Any, out_dtype: Any, columns: bool, emulate: bool) -> Any:
@@ -218,4 +213,4 @@ def _laid_out(gradient: Any) -> Any:
 
 
 if "torch" in sys.modules:  # so that `torch.compile` need not trace it
-    _register()
+    _operator()

@@ -155,3 +155,9 @@ def test_what_is_chosen_is_valid_and_what_is_refused_has_a_nearest(
         assert error.hints, error.message
     else:
         assert refusal(op.description) is None
+
+
+@pytest.mark.parametrize("kind", ["fprop", "dgrad", "wgrad"])
+def test_a_batch_of_none_has_a_kernel_too(kind: str) -> None:
+    sizes = ConvolutionProblem(0, (5, 5), 8, 8, 3)
+    assert Conv2d(kind, "f16", target="sm_80", problem=sizes).problem == sizes

@@ -124,6 +124,31 @@ def test_functions_refuse_what_torch_would_not_take_either() -> None:
         conv2d(x.contiguous(), weight, emulate_on_cpu=True)
 
 
+@pytest.mark.parametrize(("size", "taps"), [(2, 3), (1, 9)])
+def test_results_without_elements_are_refused_as_torch_does(size: int, taps: int) -> None:
+    x, weight = randn(1, 8, size, size), randn(8, 8, taps, taps)
+    for function in (conv2d, functional.conv2d):
+        with pytest.raises((ArgumentError, RuntimeError)) as raised:
+            function(x, weight, **({"emulate_on_cpu": True} if function is conv2d else {}))
+        assert isinstance(raised.value, ArgumentError) == (function is conv2d)
+    with pytest.raises(ArgumentError, match="the result has no elements"):
+        conv_transpose2d(randn(1, 8, 1, 1), randn(8, 8, 1, 1), padding=taps, emulate_on_cpu=True)
+
+
+def test_a_batch_of_no_images_fits_or_is_refused_as_any_other() -> None:
+    x, weight = randn(0, 8, 5, 5), randn(8, 8, 3, 3)
+    weight.requires_grad_()
+    y = conv2d(x, weight, emulate_on_cpu=True)
+    y.sum().backward()
+    assert y.shape == (0, 8, 3, 3)
+    assert weight.grad is not None and not weight.grad.any()
+    with pytest.raises(ArgumentError, match="has 8 channels, and the filters B 16"):
+        conv2d(x, randn(8, 16, 3, 3), emulate_on_cpu=True)
+    for step in (0, -1):
+        with pytest.raises(ArgumentError, match="a stride is at least 1"):
+            conv2d(x, weight, stride=step, emulate_on_cpu=True)
+
+
 def test_functions_have_a_form_for_fake_tensors() -> None:
     from torch._subclasses.fake_tensor import FakeTensorMode
 
