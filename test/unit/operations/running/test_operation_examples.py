@@ -22,7 +22,8 @@ def test_a_notebook_is_what_the_file_does(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_what_is_computed_is_right(name: str) -> None:
+def test_a_notebook_says_that_its_results_are_right(name: str) -> None:
+    """Reads what its cells printed when it was made; the slow test above runs them."""
     notebook = json.loads((ROOT / "examples" / "operations" / f"{name}.ipynb").read_text())
     cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
     printed = "".join(text for cell in cells for output in cell["outputs"] for text in output["text"])
