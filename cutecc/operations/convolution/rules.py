@@ -13,6 +13,7 @@ from cutecc.operations.description import SPLIT_K_MODES, Mode
 from cutecc.operations.kernels.convolution import depthwise, multistage, sm90
 from cutecc.operations.kernels.family import Part, Refusal
 from cutecc.operations.kernels.operand_copies import WGMMA_EITHER_WAY_BITS
+from cutecc.operations.kernels.workspace import round_up
 from cutecc.operations.operand import WIDEST_ALIGNMENT
 
 OwnPart = Literal["iterator", "stride", "groups"]
@@ -22,6 +23,8 @@ SPLITS: dict[str, Mode] = {"none": "gemm", "serial": "split_k_serial", "parallel
 """By the word that says how K is split, the mode of the product."""
 MOST_TAPS = 32
 """In each mode of a filter that the optimized iterator walks along: as many bits as the masks of its taps have."""
+_LIMIT = 1 << 31
+"""Of rows: kernels count them with 32 bits and a sign."""
 
 
 @dataclass(frozen=True)
@@ -109,9 +112,24 @@ RULES: tuple[Rule, ...] = (layouts, product_mode, iterator_of_kind, wgmma, split
 
 def size_refusal(description: ConvolutionDescription, sizes: ConvolutionProblem) -> str | None:
     """Why the family of a valid convolution has no kernel for sizes that others have one for; `None` where it has."""
+    rows = _tiled_rows(description, sizes)
+    if rows >= _LIMIT:
+        return (
+            f"the kernel would fill up the rows of {sizes} to {rows}, and no extent of its product may be 2^31 or more"
+        )
     if description.gemm.family != "sm90":
         return None
     return sm90.size_refusal(description, sizes.geometry, sizes.groups)
+
+
+def _tiled_rows(description: ConvolutionDescription, sizes: ConvolutionProblem) -> int:
+    """Of the product, as whole tiles."""
+    rows, geometry = sizes.product(description).m, sizes.geometry
+    if description.groups == "depthwise" and description.kind != "wgrad":
+        rows = depthwise.tiled_rows(description, geometry)
+    elif description.gemm.family != "sm90" and multistage.has_phases(description):
+        rows = multistage.tiled_rows(description, geometry)
+    return round_up(rows, description.gemm.tile.threadblock[0])
 
 
 def check_sizes(description: ConvolutionDescription, sizes: ConvolutionProblem) -> None:
@@ -124,13 +142,20 @@ def check_sizes(description: ConvolutionDescription, sizes: ConvolutionProblem) 
             hints=['describe it with iterator="analytic"'],
         )
     if (reason := size_refusal(description, sizes)) is not None:
-        raise ArgumentError(reason, hints=['choose it for these sizes, or describe it with unit="tensor_op"'])
+        raise ArgumentError(reason, hints=_other_kernels(description))
     align = description.gemm.a.alignment
     if description.iterator == "fixed_channels" and sizes.channels != align:
         raise ArgumentError(
             f"there are {sizes.channels} channels, and fixed_channels is for as many as are aligned, {align}",
             hints=['describe it with iterator="few_channels"'],
         )
+
+
+def _other_kernels(description: ConvolutionDescription) -> list[str]:
+    if description.gemm.family == "sm90":
+        return ['choose it for these sizes, or describe it with unit="tensor_op"']
+    has_phases = description.groups != "depthwise" and multistage.has_phases(description)
+    return ['describe it with iterator="analytic", which fills up less'] if has_phases else []
 
 
 def check_form(description: ConvolutionDescription, sizes: ConvolutionProblem) -> None:

@@ -14,10 +14,13 @@ Where the last axis has no stride, no dilation and a width of `WIDTHS`, what nei
 
 from __future__ import annotations
 
-from math import gcd
+from math import gcd, prod
+from typing import Any
 
 from cutecc.operations.convolution.description import ConvolutionDescription
+from cutecc.operations.kernels.convolution.signature import Geometry
 from cutecc.operations.kernels.family import Refusal
+from cutecc.operations.kernels.workspace import round_up
 from cutecc.operations.operand import WIDEST_ALIGNMENT, type_bits
 
 WARP = 32
@@ -67,6 +70,12 @@ def shared_memory_bytes(description: ConvolutionDescription) -> int:
     sums = vector(description) * run(description) * LANES[1] * (threads(description) // WARP)
     elements = sums if description.kind == "wgrad" else MOST_TAPS * n
     return elements * type_bits(gemm.instruction.accumulator) // 8
+
+
+def tiled_rows(description: ConvolutionDescription, geometry: Geometry) -> Any:
+    """Of `fprop` and `dgrad` the pixels of D, whose lines are filled up to whole runs."""
+    *outer, line = geometry.output if description.kind == "fprop" else geometry.image
+    return geometry.images * prod(outer) * round_up(line, run(description))
 
 
 def accepts(description: ConvolutionDescription) -> Refusal | None:

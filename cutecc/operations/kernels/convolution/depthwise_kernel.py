@@ -77,7 +77,7 @@ class DepthwisePixels(DepthwiseConvolution):
         geometry, a = a
         pixels = geometry.output if self.is_fprop else geometry.image
         runs = ceil_div(pixels[-1], self.run)
-        tiled = (geometry.images * prod(pixels[:-1]) * runs * self.run, *problem[1:])
+        tiled = (depthwise.tiled_rows(self.convolution, geometry), *problem[1:])
         divisors = tuple(
             tuple(cute.fast_divmod_create_divisor_v2(size) for size in each)
             for each in ((*pixels[:-1], runs), geometry.stride)

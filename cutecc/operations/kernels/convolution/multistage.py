@@ -12,11 +12,14 @@ The `optimized` strided dgrad takes pixels by phases instead, those that leave t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import gcd
+from math import gcd, prod
+from typing import Any
 
 from cutecc.operations.convolution.description import ConvolutionDescription
 from cutecc.operations.kernels import sm80
+from cutecc.operations.kernels.convolution.signature import Geometry
 from cutecc.operations.kernels.family import Refusal
+from cutecc.operations.kernels.workspace import round_up
 from cutecc.operations.operand import WIDEST_ALIGNMENT, type_bits
 
 _OTHER_REGISTERS = 56
@@ -67,6 +70,18 @@ def sm80_plans(description: ConvolutionDescription) -> tuple[sm80.OperandPlan, s
 def has_phases(description: ConvolutionDescription) -> bool:
     """Whether rows are taken by phases."""
     return (description.kind, description.stride, description.iterator) == ("dgrad", "strided", "optimized")
+
+
+def phase_count(geometry: Geometry) -> Any:
+    return prod(geometry.stride)
+
+
+def tiled_rows(description: ConvolutionDescription, geometry: Geometry) -> Any:
+    """Rows that the phases of a strided dgrad are tiled as: each has whole tiles, as many as the largest, the first."""
+    tile = description.gemm.tile.threadblock[0]
+    extents = zip(geometry.image, geometry.stride, strict=True)
+    largest = geometry.images * prod((extent + stride - 1) // stride for extent, stride in extents)
+    return round_up(largest, tile) * phase_count(geometry)
 
 
 def accepts(description: ConvolutionDescription) -> Refusal | None:

@@ -9,13 +9,12 @@ from cutlass import cute
 from cutecc.operations.convolution.description import ConvolutionDescription
 from cutecc.operations.kernels import simt_kernel, sm80_copies
 from cutecc.operations.kernels.convolution.implicit_product import KINDS, Dgrad, ImplicitProduct, divisors
-from cutecc.operations.kernels.convolution.multistage import has_phases, sm80_plans
-from cutecc.operations.kernels.convolution.phases import Phase, most_rows, phase_count
+from cutecc.operations.kernels.convolution.multistage import has_phases, phase_count, sm80_plans, tiled_rows
+from cutecc.operations.kernels.convolution.phases import Phase
 from cutecc.operations.kernels.convolution.signature import Geometry
 from cutecc.operations.kernels.simt_kernel import SimtGemm
 from cutecc.operations.kernels.sm80_kernel import Sm80Gemm
 from cutecc.operations.kernels.split_k import slice_of
-from cutecc.operations.kernels.workspace import ceil_div
 
 
 class MultistageConvolution:
@@ -37,8 +36,7 @@ class MultistageConvolution:
         groups = 1 if self.convolution.groups == "single" else problem[3]
         tiled = problem
         if self.has_phases:
-            rows = ceil_div(most_rows(geometry), self.tile[0]) * self.tile[0] * phase_count(geometry)
-            tiled = (rows, *problem[1:])
+            tiled = (tiled_rows(self.convolution, geometry), *problem[1:])
         self.kernel(
             *(problem, tiled, geometry, divisors(self.convolution, geometry, groups)),
             *(a, b, operands, workspace, slices),

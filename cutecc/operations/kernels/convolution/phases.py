@@ -80,16 +80,6 @@ class Phase:
         return row, number < self.rows
 
 
-def phase_count(geometry: Geometry):
-    return prod(geometry.stride)
-
-
-def most_rows(geometry: Geometry):
-    """The rows of the largest phase, which is the first one."""
-    extents = zip(geometry.image, geometry.stride, strict=True)
-    return geometry.images * prod((extent + stride - 1) // stride for extent, stride in extents)
-
-
 @cute.jit
 def meeting_taps(reach, dilation, stride):
     """The first tap r with which reach - r dilation is a multiple of the stride, and from how many to how many it is.

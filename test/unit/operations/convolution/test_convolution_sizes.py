@@ -9,7 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cutecc.errors import ArgumentError
+from cutecc.operations.convolution.description import ConvolutionDescription, Kind
 from cutecc.operations.convolution.geometry import ConvolutionProblem, paddings, spatial
+from cutecc.operations.convolution.operation import Conv2d
+from cutecc.operations.convolution.rules import check_sizes
+from cutecc.operations.kernels.convolution import depthwise
+from cutecc.operations.kernels.convolution.multistage import tiled_rows
 
 
 @settings(max_examples=60, deadline=None)
@@ -72,3 +77,29 @@ def test_sizes_that_do_not_go_together(sizes: dict[str, Any], message: str) -> N
 
 def test_a_batch_of_none_is_a_convolution() -> None:
     assert ConvolutionProblem(0, 5, 8, 8, 3).output == (3,)
+
+
+def described(kind: Kind, tile: str, **parts: Any) -> ConvolutionDescription:
+    return Conv2d(kind, "f16", target="sm_80", tile=tile, **parts).description
+
+
+def test_rows_that_kernels_fill_up_are_counted() -> None:
+    # Each of the four phases of a strided dgrad has as many rows as the largest, 2 by 2 pixels of the 3 by 3.
+    strided = {"padding": 1, "stride": 2}
+    phases = described("dgrad", "128x64x32", iterator="optimized", stride="strided")
+    assert tiled_rows(phases, ConvolutionProblem(100, (3, 3), 8, 8, 3, **strided).geometry) == 4 * 512
+    many = ConvolutionProblem(150_000_000, (3, 3), 8, 8, 3, **strided)
+    with pytest.raises(ArgumentError, match=r"fill up the rows of .* to 2400000000, and no extent .* 2\^31"):
+        check_sizes(phases, many)
+    check_sizes(described("dgrad", "128x64x32", iterator="analytic", stride="strided"), many)
+    # The last tile, of which only some rows are in D.
+    last = ConvolutionProblem((1 << 31) - 1, (1, 1), 8, 8, 1)
+    with pytest.raises(ArgumentError, match=r"to 2147483648"):
+        check_sizes(described("fprop", "128x64x32"), last)
+    # Runs of pixels of a line.
+    lines = ConvolutionProblem(1_000_000_000, (1, 1), 8, 8, 1, groups=8)
+    op = Conv2d("fprop", "f16", groups="depthwise", target="sm_80")
+    runs = depthwise.run(op.description)
+    assert runs > 2
+    with pytest.raises(ArgumentError, match=f"to {runs * lines.batch}"):
+        check_sizes(op.description, lines)
