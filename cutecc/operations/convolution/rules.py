@@ -127,7 +127,7 @@ def _tiled_rows(description: ConvolutionDescription, sizes: ConvolutionProblem) 
     rows, geometry = sizes.product(description).m, sizes.geometry
     if description.groups == "depthwise" and description.kind != "wgrad":
         rows = depthwise.tiled_rows(description, geometry)
-    elif description.gemm.family != "sm90" and multistage.has_phases(description):
+    elif description.gemm.family != "sm90" and multistage.tiles_by_phase(description):
         rows = multistage.tiled_rows(description, geometry)
     return round_up(rows, description.gemm.tile.threadblock[0])
 
@@ -154,8 +154,8 @@ def check_sizes(description: ConvolutionDescription, sizes: ConvolutionProblem) 
 def _other_kernels(description: ConvolutionDescription) -> list[str]:
     if description.gemm.family == "sm90":
         return ['choose it for these sizes, or describe it with unit="tensor_op"']
-    has_phases = description.groups != "depthwise" and multistage.has_phases(description)
-    return ['describe it with iterator="analytic", which fills up less'] if has_phases else []
+    by_phase = description.groups != "depthwise" and multistage.tiles_by_phase(description)
+    return ['describe it with iterator="analytic", which fills up less'] if by_phase else []
 
 
 def check_form(description: ConvolutionDescription, sizes: ConvolutionProblem) -> None:

@@ -67,7 +67,7 @@ def sm80_plans(description: ConvolutionDescription) -> tuple[sm80.OperandPlan, s
     return (a, gathered) if is_wgrad else (gathered, b)
 
 
-def has_phases(description: ConvolutionDescription) -> bool:
+def tiles_by_phase(description: ConvolutionDescription) -> bool:
     """Whether rows are taken by phases."""
     return (description.kind, description.stride, description.iterator) == ("dgrad", "strided", "optimized")
 
@@ -88,7 +88,7 @@ def accepts(description: ConvolutionDescription) -> Refusal | None:
     """What the code cannot do, once the rules of convolutions and of the product hold."""
     if description.gemm.family == "sm80" and (refused := _registers(description)) is not None:
         return refused
-    if not has_phases(description):
+    if not tiles_by_phase(description):
         return None
     if description.gemm.mode == "split_k_serial":
         return Refusal("slices of a strided dgrad do not take turns: phases have tiles of their own", ("mode",))

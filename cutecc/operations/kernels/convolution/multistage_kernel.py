@@ -9,7 +9,7 @@ from cutlass import cute
 from cutecc.operations.convolution.description import ConvolutionDescription
 from cutecc.operations.kernels import simt_kernel, sm80_copies
 from cutecc.operations.kernels.convolution.implicit_product import KINDS, Dgrad, ImplicitProduct, divisors
-from cutecc.operations.kernels.convolution.multistage import has_phases, phase_count, sm80_plans, tiled_rows
+from cutecc.operations.kernels.convolution.multistage import phase_count, sm80_plans, tiled_rows, tiles_by_phase
 from cutecc.operations.kernels.convolution.phases import Phase
 from cutecc.operations.kernels.convolution.signature import Geometry
 from cutecc.operations.kernels.simt_kernel import SimtGemm
@@ -22,7 +22,7 @@ class MultistageConvolution:
 
     def __init__(self, description: ConvolutionDescription):
         super().__init__(description.gemm)
-        self.convolution, self.has_phases = description, has_phases(description)
+        self.convolution, self.tiles_by_phase = description, tiles_by_phase(description)
         self.__name__ = description.kernel_name
 
     @cute.jit
@@ -35,7 +35,7 @@ class MultistageConvolution:
         geometry, a = a
         groups = 1 if self.convolution.groups == "single" else problem[3]
         tiled = problem
-        if self.has_phases:
+        if self.tiles_by_phase:
             tiled = (tiled_rows(self.convolution, geometry), *problem[1:])
         self.kernel(
             *(problem, tiled, geometry, divisors(self.convolution, geometry, groups)),
@@ -55,7 +55,7 @@ class MultistageConvolution:
         tile_m, tile_n, group = self.rasterization.of_block(block, tiled)
         stages = self.allocate_stages()
         tensors, rest = (geometry, divisors, a, b, group), (workspace, slices, block[2], thread)
-        if cutlass.const_expr(self.has_phases):
+        if cutlass.const_expr(self.tiles_by_phase):
             tiles = tiled[0] // self.tile[0] // phase_count(geometry)
             phase = Phase(geometry, tile_m // tiles)
             # Others of the phases are larger.

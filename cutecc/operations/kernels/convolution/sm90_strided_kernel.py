@@ -1,9 +1,8 @@
 # pyright: basic, reportArgumentType=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportGeneralTypeIssues=false, reportIndexIssue=false, reportOperatorIssue=false, reportPrivateImportUsage=false
 """The strided dgrad on Hopper: the pixels of D in phases, of which each is a dgrad of stride 1 with taps of its own.
 
-A tap r of an output p meets the pixel h = p stride - padding + r dilation. Of the pixels h = h' stride + left, those
-are the taps with left + padding - r dilation a multiple of the stride: one of the first few, and from it every
-`period`-th. What they gather moves by one output from one h' to the next, which is what TMA does.
+Which taps a phase meets, `phases.py` says. What they gather moves by one output from one pixel of the phase to the
+next, which is what TMA does.
 
 A phase is part of a tile's batch. Its rows are all that the largest phase has; of those beyond the image, D has none.
 """
@@ -15,9 +14,9 @@ from math import prod
 from typing import Any
 
 import cutlass
-from cutlass import cute
 
 from cutecc.operations.kernels.convolution.digits import digits_of, quotient
+from cutecc.operations.kernels.convolution.phases import meeting_taps
 from cutecc.operations.kernels.convolution.sm90_kernel import Sm90TapConvolution
 from cutecc.operations.kernels.convolution.windows import TapAxis, Taps, window
 from cutecc.operations.kernels.outgoing_rows import OutgoingRows
@@ -88,26 +87,3 @@ class Sm90StridedDgrad(Sm90TapConvolution):
             **{"workspace": workspace, "slices": slices, "tile": tile, "warp": warp},
             **{"early": early, "takers": takers, "rows": rows},
         )
-
-
-@cute.jit
-def meeting_taps(reach, dilation, stride):
-    """The first tap r with which reach - r dilation is a multiple of the stride, and from how many to how many it is.
-
-    Where there is none, the first is more than any filter has.
-    """
-    first, period = cutlass.Int32(1 << 30), cutlass.Int32(stride)
-    rest, step = quotient(reach, stride)[1], quotient(dilation, stride)[1]
-    away = cutlass.Int32(0)
-    for tap in range(stride):
-        if (rest == 0) & (tap < first):
-            first = cutlass.Int32(tap)
-        away += step
-        if away >= stride:
-            away -= stride
-        if (away == 0) & (tap + 1 < period):
-            period = cutlass.Int32(tap + 1)
-        rest -= step
-        if rest < 0:
-            rest += stride
-    return first, period
