@@ -187,7 +187,10 @@ def _instructions(
 ) -> list[MathInstruction]:
     """Those that fit, the fastest first."""
     if groups == "depthwise" and depthwise.multiplies(a, b):
-        return [depthwise.instruction(a)]
+        own = depthwise.instruction(a)
+        given = accumulator or own.accumulator, arithmetic or own.arithmetic, unit or own.unit
+        if given == (own.accumulator, own.arithmetic, own.unit):
+            return [own]
     return fitting_instructions(a, b, accumulator=accumulator, arithmetic=arithmetic, unit=unit, target=target)
 
 
@@ -202,7 +205,7 @@ def _modes(
     if asked:
         return [asked]
     if groups == "depthwise":
-        return ["split_k_parallel" if kind == "wgrad" else "gemm"]
+        return [depthwise.mode(kind)]
     if groups != "single" or instruction.accumulator == "f16":
         return ["gemm"]
     if sizes is None:

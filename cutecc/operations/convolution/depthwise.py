@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 from math import ceil, prod
 
-from cutecc.operations.convolution.description import ConvolutionDescription
+from cutecc.operations.convolution.description import ConvolutionDescription, Kind
 from cutecc.operations.convolution.geometry import ConvolutionProblem
+from cutecc.operations.description import Mode
 from cutecc.operations.instruction import MathInstruction
 from cutecc.operations.kernels.convolution import depthwise
 from cutecc.operations.kernels.convolution.depthwise import LANES, MULTIPLIED, WIDTHS, run, threads, vector
@@ -42,6 +44,22 @@ def instruction(a: Operand) -> MathInstruction:
     """What multiplies elements of these types, which `multiplies` has said yes to."""
     dtype = a.stored.dtype
     return MathInstruction("simt", (1, 1, 1), dtype, dtype, MULTIPLIED[dtype])
+
+
+def mode(kind: Kind) -> Mode:
+    """How K is gone along."""
+    return "split_k_parallel" if kind == "wgrad" else "gemm"
+
+
+def near(description: ConvolutionDescription) -> Iterator[tuple[ConvolutionDescription, int]]:
+    """The same as threads multiply it, with each tile, and how many parts of the means that changes."""
+    gemm = description.gemm
+    if not multiplies(gemm.a, gemm.b):
+        return
+    own = replace(gemm, instruction=instruction(gemm.a), mode=mode(description.kind))
+    changed = (own.instruction != gemm.instruction) + (own.mode != gemm.mode)
+    for tile in (gemm.tile, *tiles(description, TileRequest())):
+        yield replace(description, gemm=own.with_tile(tile)), changed + (tile != gemm.tile)
 
 
 def tiles(description: ConvolutionDescription, request: TileRequest) -> Iterator[TileDescription]:

@@ -42,7 +42,15 @@ from cutecc.operations.convolution.rules import SPLITS
 from cutecc.operations.convolution.validity import check
 from cutecc.operations.convolution.variant import ConvolutionVariant, Steps
 from cutecc.operations.given import Given
-from cutecc.operations.instruction import Arithmetic, MathInstruction, Unit, as_instruction, instruction_type
+from cutecc.operations.instruction import (
+    ARITHMETICS,
+    UNITS,
+    Arithmetic,
+    MathInstruction,
+    Unit,
+    as_instruction,
+    instruction_type,
+)
 from cutecc.operations.operand import Operand, type_name
 from cutecc.operations.operation import Operation
 from cutecc.operations.status import Status
@@ -142,8 +150,8 @@ class Convolution(Operation[ConvolutionDescription]):
             filter_mode=cast(FilterMode, known_word(mode, MODES, "mode")),
             accumulator=accumulator,
             instruction=instruction,
-            unit=unit,
-            arithmetic=arithmetic,
+            unit=_word(unit, UNITS, "unit"),
+            arithmetic=_word(arithmetic, ARITHMETICS, "arithmetic"),
             tile=None if tile is None else checked_tile(tile),
             c=source,
             epilogue=graph,

@@ -8,18 +8,17 @@ from functools import partial
 
 from cutecc.operations import rules, validity
 from cutecc.operations.convolution import depthwise
-from cutecc.operations.convolution.description import GROUPS, STRIDES, ConvolutionDescription
+from cutecc.operations.convolution.description import STRIDES, ConvolutionDescription
 from cutecc.operations.convolution.rules import RULES, SPLITS, OwnPart, OwnRefusal, Rule
 from cutecc.operations.description import GemmDescription
 from cutecc.operations.kernels.family import Refusal, TilePart
 from cutecc.operations.nearest import Distance, nearest
-from cutecc.operations.tile import TileRequest
 from cutecc.operations.validity import Verdict
 
 _VALUES: dict[OwnPart, tuple[str, ...]] = {
     "iterator": ("optimized", "analytic", "few_channels", "fixed_channels"),
     "stride": STRIDES,
-    "groups": GROUPS,
+    "groups": ("many", "single", "depthwise"),  # of many each channel may have a filter too
 }
 _DEPTHWISE_RULES = (*(partial(rules.alignment, name=name) for name in "ABCD"), rules.results, rules.epilogue_fits)
 """Those of a product that say nothing of what multiplies, and of its tile."""
@@ -71,8 +70,8 @@ def _near(
             yield start, (problem, means, 0.0)
             continue
         if start.groups == "depthwise":
-            others = (replace(start, gemm=start.gemm.with_tile(tile)) for tile in depthwise.tiles(start, TileRequest()))
-            yield from ((each, (problem, means + 1, 0.0)) for each in others if refusal(each) is None)
+            others = depthwise.near(start)
+            yield from ((each, (problem, means + more, 0.0)) for each, more in others if refusal(each) is None)
             continue
         asked = (*(partial(_of_product, each, start) for each in RULES), *validity.RULES)
         if (answer := nearest(start.gemm, asked, validity.FAMILY_RULES, free)) is not None:

@@ -14,6 +14,8 @@ from cutecc.operations.convolution.description import KINDS, LAYOUTS, Convolutio
 from cutecc.operations.convolution.geometry import ConvolutionProblem
 from cutecc.operations.convolution.operation import Conv1d, Conv2d, Conv3d
 from cutecc.operations.convolution.validity import check, refusal
+from cutecc.operations.epilogue.declarations import Row
+from cutecc.operations.epilogue.functions import sum
 
 
 @pytest.mark.parametrize(
@@ -86,6 +88,15 @@ def test_wgrad_splits_k() -> None:
     assert Conv2d("wgrad", "f16", target="sm_80", problem=small).description.gemm.mode != "gemm"
 
 
+def column_sums(accum: Any) -> Any:
+    D = accum
+    sums = sum(D, axis=0)
+    return D, sums
+
+
+DEPTHWISE = {"kind": "fprop", "groups": "depthwise"}
+
+
 @pytest.mark.parametrize(
     ("request_", "reason", "hint"),
     [
@@ -101,6 +112,20 @@ def test_wgrad_splits_k() -> None:
         ({"kind": "fprop", "a": "f16:4", "unit": "wgmma"}, "aligned to 8 elements, and A is to 4", "tensor_op"),
         ({"kind": "fprop", "tile": "128x128x64:stages=9:warps=2x2x1"}, "294912 bytes", "stages 5, not 9"),
         ({"kind": "fprop", "a": "f16:3"}, "a power of two from 1 to 8", "a.alignment 2, not 3"),
+        (DEPTHWISE | {"unit": "tensor_op"}, "this is tensor_op", "instruction simt 1x1x1, not tensor_op 16x8x16"),
+        (DEPTHWISE | {"unit": "wgmma"}, "this is wgmma", "instruction simt 1x1x1"),
+        (DEPTHWISE | {"unit": "nonsense"}, "unknown unit 'nonsense'", "known: "),
+        (DEPTHWISE | {"arithmetic": "nonsense"}, "unknown arithmetic 'nonsense'", "known: "),
+        (DEPTHWISE | {"accumulator": "f16"}, "threads multiply f16 into f32", "instruction simt 1x1x1"),
+        (DEPTHWISE | {"a": "f32", "arithmetic": "multiply_add_fast_bf16"}, "threads multiply f32", "simt 1x1x1"),
+        (DEPTHWISE | {"split_k": "serial"}, "is not split", "split_k none, not serial"),
+        (DEPTHWISE | {"kind": "wgrad", "split_k": "none"}, "is split in parallel", "split_k parallel, not none"),
+        (DEPTHWISE | {"a": "f8E4M3FN", "target": "sm_89"}, "threads multiply", "groups many, not depthwise"),
+        (
+            DEPTHWISE | {"epilogue": column_sums, "operands": {"sums": Row("f32")}},
+            "columns of a depthwise fprop are not reduced",
+            "groups many, not depthwise",
+        ),
         ({"kind": "bprop"}, "unknown kind of convolution 'bprop'", "did you mean fprop"),
         ({"kind": "fprop", "a": "f16:row:8"}, "is not type:alignment", "channels are contiguous"),
         ({"kind": "fprop", "split_k": "sereal"}, "unknown way to split K", "did you mean serial"),
@@ -161,3 +186,9 @@ def test_what_is_chosen_is_valid_and_what_is_refused_has_a_nearest(
 def test_a_batch_of_none_has_a_kernel_too(kind: str) -> None:
     sizes = ConvolutionProblem(0, (5, 5), 8, 8, 3)
     assert Conv2d(kind, "f16", target="sm_80", problem=sizes).problem == sizes
+
+
+def test_what_is_said_of_how_a_depthwise_convolution_multiplies_may_be_what_it_does() -> None:
+    usual = Conv2d("fprop", "f16", groups="depthwise", target="sm_80").description
+    said: Any = {"unit": "SIMT", "arithmetic": "multiply_add", "accumulator": "f32"}
+    assert Conv2d("fprop", "f16", groups="depthwise", target="sm_80", **said).description == usual
