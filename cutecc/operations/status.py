@@ -16,17 +16,22 @@ class Status:
     """Why not; empty when `ok`."""
     hints: tuple[str, ...] = ()
     """What to change."""
+    notes: tuple[str, ...] = ()
+    """What is worth knowing beside the reason."""
 
     @classmethod
     def of(cls, error: Error) -> Status:
         head = f"{error.location}: {error.message}" if error.location else error.message
-        return cls(False, head, tuple(error.hints))
+        return cls(False, head, tuple(error.hints), tuple(error.notes))
 
     def __bool__(self) -> bool:
         return self.ok
 
     def __str__(self) -> str:
-        return "yes" if self.ok else "\n".join([f"no: {self.reason}", *(f"hint: {hint}" for hint in self.hints)])
+        if self.ok:
+            return "yes"
+        notes, hints = (f"note: {note}" for note in self.notes), (f"hint: {hint}" for hint in self.hints)
+        return "\n".join([f"no: {self.reason}", *notes, *hints])
 
 
 YES = Status(True)

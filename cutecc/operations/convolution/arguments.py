@@ -56,6 +56,13 @@ _COPIES = {
     3: "{}.contiguous(memory_format=torch.channels_last_3d)",
 }
 """What makes torch's tensors lie with their channels contiguous."""
+_ALLOCATED = {
+    1: "torch.empty({}, …).transpose(1, 2)",
+    2: "torch.empty({}, …, memory_format=torch.channels_last)",
+    3: "torch.empty({}, …, memory_format=torch.channels_last_3d)",
+}
+_EMPTY = {"numpy": "np.empty({}, …)", "cupy": "cupy.empty({}, …)"}
+"""By the library, what makes arrays without gaps."""
 _MODEL = {
     2: "the weights of a model: model.to(memory_format=torch.channels_last)",
     3: "the weights of a model: model.to(memory_format=torch.channels_last_3d)",
@@ -74,6 +81,8 @@ class Tensor:
     """(images or filters, spatial extents, channels)."""
     stride: tuple[int, ...]
     is_torch: bool
+    is_written: bool = False
+    """By the kernel, so that a copy would be lost."""
 
     @property
     def spatial(self) -> tuple[int, ...]:
@@ -85,11 +94,22 @@ class Tensor:
         return f"{self.name} ({', '.join(map(str, self.array.shape))})"
 
     @property
-    def dense_text(self) -> str:
-        """What makes a copy without gaps."""
+    def remedies(self) -> list[str]:
+        """What makes it lie as kernels read it: a copy, or of what is written an allocation."""
+        rank, name, library = len(self.spatial), self.name, self.array.library
+        first, spatial, channels = _SHAPES[self.role]
+        if not self.is_torch and self.shape[1] > 1 and self.stride[1] == 1:
+            order = ", ".join(map(str, (0, *range(2, rank + 2), 1)))
+            return [f"in the order ({', '.join([first, *spatial[rank], channels])}): {name}.transpose({order})"]
+        if self.is_written:
+            # Into a copy the result would be lost.
+            shape = f"({', '.join(map(str, self.shape if self.is_torch and rank == 1 else self.array.shape))})"
+            made = _ALLOCATED[rank] if self.is_torch else _EMPTY.get(library)
+            return [f"allocate it so: {name} = {made.format(shape)}" if made else f"allocate {name} without gaps"]
         if self.is_torch:
-            return _COPIES[len(self.spatial)].format(self.name)
-        return f"{self.name}.copy()"
+            model = [_MODEL[rank]] if rank in _MODEL else []
+            return [f"pass {_COPIES[rank].format(name)}", *model]
+        return [f"pass {name}.copy()"]
 
     @property
     def pitch(self) -> int | None:
@@ -106,21 +126,21 @@ def has_torch_order(value: Any, array: Array) -> bool:
     return array.library == "torch" and not isinstance(value, DeviceMatrix | View)
 
 
-def tensor(name: str, role: Role, array: Array, rank: int, *, is_torch: bool) -> Tensor:
+def tensor(name: str, role: Role, array: Array, rank: int, *, is_torch: bool, is_written: bool = False) -> Tensor:
     """An argument with its channels last. Raises `ArgumentError` for another number of modes or another layout."""
     text = f"argument '{name}': {array_text(array)}"
     if len(array.shape) != rank + 2:
         raise ArgumentError(f"{text} has {len(array.shape)} modes: {_shape_text(role, rank, is_torch)}")
-    if any(size > 1 and step < 0 for size, step in zip(array.shape, array.stride, strict=True)):
-        raise ArgumentError(f"{text} is in reverse order: strides {array.stride}", hints=[f"pass {name}.copy()"])
     order = (0, *range(2, rank + 2), 1) if is_torch else range(rank + 2)
     shape, stride = tuple(array.shape[each] for each in order), tuple(array.stride[each] for each in order)
-    found = Tensor(name, role, array, shape, stride, is_torch)
+    found = Tensor(name, role, array, shape, stride, is_torch, is_written)
+    if any(size > 1 and step < 0 for size, step in zip(shape, stride, strict=True)):
+        raise ArgumentError(f"{text} is in reverse order: strides {array.stride}", hints=found.remedies)
     if shape[-1] > 1 and stride[-1] != 1 and 0 not in shape:
         raise ArgumentError(
             f"{text}: its channels are not contiguous, as every kernel reads them: strides {array.stride}",
             notes=[_shape_text(role, rank, is_torch)],
-            hints=[f"pass {found.dense_text}", *([_MODEL[rank]] if is_torch and rank in _MODEL else [])],
+            hints=found.remedies,
         )
     return found
 
@@ -275,7 +295,7 @@ def check_rows(each: Tensor, form: Form) -> None:
         how = "do not follow one another" if is_dense else "do not lie at one distance"
         raise ArgumentError(
             f"argument '{each.name}': {array_text(each.array)}: {what} {how}: strides {each.array.stride}",
-            hints=[f"pass memory without gaps: {each.dense_text}"],
+            hints=each.remedies,
         )
 
 
@@ -305,7 +325,7 @@ def view(each: Tensor, form: Form, problem: Problem) -> View:
 
 def _taps(each: Tensor) -> Tensor:
     """One filter of several."""
-    return Tensor(each.name, each.role, each.array, (1, *each.shape[1:]), each.stride, each.is_torch)
+    return replace(each, shape=(1, *each.shape[1:]))
 
 
 def vector(description: ConvolutionDescription, operand: Input | Output, array: Array, problem: Problem) -> View:

@@ -155,9 +155,10 @@ class ConvolutionVariant(Variant[ConvolutionDescription]):
         """The arguments that are tensors, each in the form that the kernel takes."""
         roles = ROLES[self.description.kind]
         found: dict[str, Tensor] = {}
+        rank, outputs = self.description.rank, {each.name for each in self.description.gemm.epilogue.outputs}
         for name, operand in self.operands.items():
-            role = roles.get(name, roles["D"])
-            each = tensor(name, role, arrays[name], self.description.rank, is_torch=is_torch[name])
+            role, is_written = roles.get(name, roles["D"]), name in outputs
+            each = tensor(name, role, arrays[name], rank, is_torch=is_torch[name], is_written=is_written)
             check_elements(each, operand)
             check_rows(each, self._forms[name])
             found[name] = each

@@ -7,6 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cutecc.arguments.arrays import read_array
+from cutecc.errors import ArgumentError
+from cutecc.operations.convolution.arguments import tensor
 from cutecc.operations.convolution.geometry import ConvolutionProblem
 from cutecc.operations.convolution.operation import Conv1d, Conv2d, Conv3d
 from cutecc.operations.convolution.variant import Steps
@@ -39,7 +42,7 @@ def test_activations_may_have_any_distances_and_results_one(fprop: Any) -> None:
     assert fprop.supports(**(given | {"D": np.zeros((2, 7, 9, 48), "f2")[..., 24:]}), padding=1)
     status = fprop.supports(**(given | {"D": wide[:, ::2, :, :24]}), padding=1)
     assert "its rows of channels do not lie at one distance" in status.reason and status.hints == (
-        "pass memory without gaps: D.copy()",
+        "allocate it so: D = np.empty((2, 7, 9, 24), …)",
     )
     assert fprop.supports(**(given | {"B": np.zeros((24, 3, 3, 32), "f2")[..., :16]}), padding=1)
     taps = fprop.supports(**(given | {"B": np.zeros((24, 3, 6, 16), "f2")[:, :, ::2]}), padding=1)
@@ -80,6 +83,37 @@ def test_distances_and_addresses_are_as_aligned_as_described(fprop: Any) -> None
     assert fprop.supports(**(given | {"A": moved}), padding=1)  # its copy on a GPU is aligned
     status = fprop.supports(**(given | {"A": moved}), padding=1, device="cpu")
     assert "is not a multiple of 16 bytes" in status.reason
+
+
+@pytest.mark.parametrize("name", ["A", "D"])
+def test_numpys_tensors_in_torchs_order_are_told_theirs(fprop: Any, name: str) -> None:
+    given = arrays()
+    status = fprop.supports(**(given | {name: given[name].transpose(0, 3, 1, 2)}), padding=1)
+    order = {"A": "(N, H, W, C)", "D": "(N, P, Q, K)"}[name]
+    assert "its channels are not contiguous" in status.reason
+    assert status.hints == (f"in the order {order}: {name}.transpose(0, 2, 3, 1)",)
+    assert f"are {order}" in str(status)
+
+
+def test_a_wrongly_laid_out_result_is_allocated_and_not_copied(fprop: Any) -> None:
+    given = arrays()
+    backwards = {name: each[:, ::-1] for name, each in given.items()}
+    assert fprop.supports(**(given | {"A": backwards["A"]}), padding=1).hints == ("pass A.copy()",)
+    status = fprop.supports(**(given | {"D": backwards["D"]}), padding=1)
+    assert status.hints == ("allocate it so: D = np.empty((2, 7, 9, 24), …)",)
+
+
+def test_a_result_of_torch_is_allocated_with_its_channels_last() -> None:
+    D = read_array(np.zeros((2, 24, 7, 9), "f2"))
+    assert D is not None
+    with pytest.raises(ArgumentError, match="channels are not contiguous") as caught:
+        tensor("D", "outputs", D, 2, is_torch=True, is_written=True)
+    assert caught.value.hints == [
+        "allocate it so: D = torch.empty((2, 24, 7, 9), …, memory_format=torch.channels_last)"
+    ]
+    with pytest.raises(ArgumentError) as caught:
+        tensor("A", "activations", D, 2, is_torch=True)
+    assert caught.value.hints[0] == "pass A.contiguous(memory_format=torch.channels_last)"
 
 
 def test_results_share_no_memory(fprop: Any) -> None:

@@ -41,6 +41,8 @@ def test_tensors_are_channels_last_or_refused_with_the_call_that_makes_them() ->
     assert status.hints[0] == "pass A.contiguous(memory_format=torch.channels_last)"
     assert op.supports(x.contiguous(**last), weight.contiguous(**last), D=D)
     assert "B.contiguous" in op.supports(x.contiguous(**last), weight, D=D).hints[0]
+    status = op.supports(x.contiguous(**last), weight.contiguous(**last), D=D.contiguous())
+    assert status.hints == ("allocate it so: D = torch.empty((2, 24, 5, 7), …, memory_format=torch.channels_last)",)
     assert Conv2d.for_arguments("fprop", x.contiguous(**last), weight.contiguous(**last), D=D, target="sm_80")
 
 
