@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
+from inspect import signature
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 from cutecc.arguments.arrays import Array
 from cutecc.errors import UsageError
@@ -26,7 +27,6 @@ from cutecc.operations.convolution.arguments import ROLES, aligned, form_of, has
 from cutecc.operations.convolution.description import (
     GROUPS,
     ITERATORS,
-    KINDS,
     MODES,
     STRIDES,
     ConvolutionDescription,
@@ -41,6 +41,7 @@ from cutecc.operations.convolution.operands import as_tensor_operand, declared_o
 from cutecc.operations.convolution.rules import SPLITS
 from cutecc.operations.convolution.validity import check
 from cutecc.operations.convolution.variant import ConvolutionVariant, Steps
+from cutecc.operations.convolution.words import extents_text, kind_word, part_word, problem_of, refuse_parts
 from cutecc.operations.given import Given
 from cutecc.operations.instruction import (
     ARITHMETICS,
@@ -61,8 +62,6 @@ from cutecc.operations.words import known_word, of_kind
 if TYPE_CHECKING:
     from cutecc.emulator.device import Emulation
     from cutecc.emulator.options import EmulatorOptions
-
-_Word = TypeVar("_Word", bound=str)
 
 
 class Convolution(Operation[ConvolutionDescription]):
@@ -85,7 +84,7 @@ class Convolution(Operation[ConvolutionDescription]):
     def __init__(
         self,
         kind: Kind,
-        a: Operand | str,
+        a: Operand | str | None = None,
         b: Operand | str | None = None,
         d: Operand | str | None = None,
         c: Operand | str | None = None,
@@ -105,6 +104,7 @@ class Convolution(Operation[ConvolutionDescription]):
         swizzle: Swizzle | str | None = None,
         target: str | None = None,
         problem: ConvolutionProblem | None = None,
+        **others: Any,
     ) -> None:
         """Tensors are text such as `f16:8`: a type, and as many channels as all numbers of them and all distances are
         multiples of, 16 bytes of them if not given. B is by default as A, D as for `Gemm`.
@@ -112,11 +112,16 @@ class Convolution(Operation[ConvolutionDescription]):
         `iterator` is how the tensor is walked along, `stride` whether strides may be other than 1, `groups` whether
         there is a single one, `many`, or `depthwise` one for each channel; `mode` `convolution` turns filters by half a
         turn. `split_k` is `none`, `serial` or `parallel`. In an epilogue a `Row` has one value a channel of D; of
-        `wgrad` a `Column` has one value a filter. The rest is as for `Gemm`, and chosen for the `problem`.
+        `wgrad` a `Column` has one value a filter. The rest is as for `Gemm`, and chosen for the `problem`. A is always
+        given; `others` are refused, such as sizes, which are of a call.
 
         Raises `UsageError` with the reason and the nearest that there is for what no kernel computes, `EpilogueError`
         for a function that is no epilogue, `NoGpuError` where nothing names a target.
         """
+        refuse_parts(others, [*signature(Convolution).parameters][:-1])
+        kind = kind_word(kind)
+        if a is None:
+            raise UsageError(f"{kind} needs the type of A", hints=[f'{type(self).__name__}("{kind}", "f16")'])
         first = as_tensor_operand(a)
         second = Operand(first.dtype, "row", first.alignment) if b is None else as_tensor_operand(b)
         result = usual_result(first) if d is None else as_tensor_operand(d).stored
@@ -133,30 +138,26 @@ class Convolution(Operation[ConvolutionDescription]):
             result,
             adds,
         )
-        if problem is not None and of_kind(problem, ConvolutionProblem, "the problem").rank != self.rank:
-            raise UsageError(
-                f"the problem {problem} has {problem.rank} spatial extents, and {type(self).__name__} {self.rank}"
-            )
-        self._problem = problem
+        self._problem = problem = problem_of(problem, self.rank)
         self._choose = partial(
             candidates.choose,
-            cast(Kind, known_word(kind, KINDS, "kind of convolution")),
+            kind,
             self.rank,
             (first, second, result),
             sizes=problem,
-            iterator=_word(iterator, ITERATORS, "iterator"),
-            stride=_word(stride, STRIDES, "stride"),
-            groups=_word(groups, GROUPS, "word for groups"),
+            iterator=part_word("iterator", iterator, ITERATORS, "iterator"),
+            stride=part_word("stride", stride, STRIDES, "stride"),
+            groups=part_word("groups", groups, GROUPS, "word for groups"),
             filter_mode=cast(FilterMode, known_word(mode, MODES, "mode")),
             accumulator=accumulator,
             instruction=instruction,
-            unit=_word(unit, UNITS, "unit"),
-            arithmetic=_word(arithmetic, ARITHMETICS, "arithmetic"),
+            unit=part_word("unit", unit, UNITS, "unit"),
+            arithmetic=part_word("arithmetic", arithmetic, ARITHMETICS, "arithmetic"),
             tile=None if tile is None else checked_tile(tile),
             c=source,
             epilogue=graph,
             swizzle=None if swizzle is None else parse_swizzle(swizzle),
-            split=SPLITS.get(_word(split_k, [*SPLITS], "way to split K") or ""),
+            split=SPLITS.get(part_word("split_k", split_k, [*SPLITS], "way to split K") or ""),
         )
         self._begin(self._choose(target=target_name(target)))
 
@@ -165,7 +166,7 @@ class Convolution(Operation[ConvolutionDescription]):
         """The operation of a description. Raises `UsageError` with the reason and the nearest where there is none."""
         described = of_kind(description, ConvolutionDescription, "the description of a convolution")
         if not cls.serves(described):
-            raise UsageError(f"{described} has {described.rank} spatial extents, and {cls.__name__} {cls.rank}")
+            raise UsageError(f"{described} has {extents_text(described.rank)}, and {cls.__name__} has {cls.rank}")
         check(described).require()
         return cls.made(described)
 
@@ -197,13 +198,18 @@ class Convolution(Operation[ConvolutionDescription]):
         `parts` are others of the convolution's. Raises as the class does, and `ArgumentError` for what are no tensors
         or do not fit together.
         """
-        kind = cast(Kind, known_word(kind, KINDS, "kind of convolution"))
+        kind = kind_word(kind)
         given = {"A": A, "B": B, "D": D, **({} if C is None else {"C": C})}
         roles = ROLES[kind]
         arrays = {name: cast(Array, read(name, value)) for name, value in given.items()}
         tensors = {
             name: tensor(
-                name, roles.get(name, roles["D"]), array, cls.rank, is_torch=has_torch_order(given[name], array)
+                name,
+                roles.get(name, roles["D"]),
+                array,
+                cls.rank,
+                is_torch=has_torch_order(given[name], array),
+                is_written=name == "D",
             )
             for name, array in arrays.items()
         }
@@ -311,11 +317,6 @@ class Convolution(Operation[ConvolutionDescription]):
 
     def _variant(self, description: ConvolutionDescription) -> ConvolutionVariant:
         return ConvolutionVariant(description)
-
-
-def _word(given: _Word | None, known: Sequence[_Word], what: str) -> _Word | None:
-    """The known word that was given, if one was. Raises `UsageError` for others."""
-    return None if given is None else cast(_Word, known_word(given, known, what))
 
 
 def _call(A: Any, B: Any, C: Any, D: Any, rest: Mapping[str, Any]) -> tuple[Given, list[str]]:

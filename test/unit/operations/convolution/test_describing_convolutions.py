@@ -143,10 +143,35 @@ def test_refusals_have_the_reason_and_the_nearest(request_: dict[str, Any], reas
 def test_the_number_of_spatial_extents_is_that_of_the_class() -> None:
     names = [cls("fprop", "f16", target="sm_80").description.name for cls in (Conv1d, Conv2d, Conv3d)]
     assert [name.partition("_")[0] for name in names] == ["conv1d", "conv2d", "conv3d"]
-    with pytest.raises(UsageError, match="has 1 spatial extents, and Conv2d 2"):
+    with pytest.raises(UsageError, match="has 1 spatial extent, and Conv2d has 2"):
         Conv2d.of(Conv1d("fprop", "f16", target="sm_80").description)
-    with pytest.raises(UsageError, match="2 spatial extents, and Conv3d 3"):
+    with pytest.raises(UsageError, match="2 spatial extents, and Conv3d has 3"):
         Conv3d("fprop", "f16", target="sm_80", problem=ConvolutionProblem(1, (9, 9), 8, 8, 3))
+
+
+@pytest.mark.parametrize(
+    ("given", "reason", "hint"),
+    [
+        ({"padding": 1}, "padding is no part of a description", "op.run(…, padding=1)"),
+        ({"dilation": 2}, "dilation is no part of a description", "problem=ConvolutionProblem("),
+        ({"stride": 2}, "stride is a word, not 2", "op.run(…, stride=2)"),
+        ({"stride": (2, 2)}, "stride is a word, not (2, 2)", "known: unity, strided"),
+        ({"groups": 2}, "groups is a word, not 2", "op.run(…, groups=2)"),
+        ({"split_k": 4}, "split_k is a word, not 4", "op.run(…, slices=4)"),
+        ({"slices": 4}, "slices is no part of a description", "op.run(…, slices=4)"),
+        ({"iterater": "analytic"}, "unknown part of a convolution 'iterater'", "did you mean iterator?"),
+        ({"problem": (2, 9, 7, 16)}, "the problem is", "problem=ConvolutionProblem(batch, image"),
+        ({"kind": "transposed"}, "unknown kind of convolution", "dgrad is the transposed convolution"),
+        ({"kind": "f16", "a": None}, "unknown kind of convolution 'f16'", "known: fprop"),
+        ({"kind": 16, "a": None}, "a kind of convolution is text, not 16", "known: fprop"),
+        ({"a": None}, "fprop needs the type of A", 'Conv2d("fprop", "f16")'),
+    ],
+)
+def test_what_users_of_torch_write_has_a_remedy(given: dict[str, Any], reason: str, hint: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        Conv2d(**({"kind": "fprop", "a": "f16", "target": "sm_80"} | given))
+    assert reason in caught.value.message
+    assert any(hint in each for each in caught.value.hints), caught.value.hints
 
 
 def test_tiles_are_listed_and_changed() -> None:
