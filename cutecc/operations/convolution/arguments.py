@@ -224,8 +224,8 @@ def sizes_of(
     channels, of_group = activations.shape[-1], filters.shape[-1]
     if channels != of_group * groups:
         number = f"{groups} groups of {of_group}" if groups > 1 else str(of_group)
-        hint = [f"of several groups say how many: groups={channels // of_group}"] if groups == 1 < of_group else []
-        several = hint if of_group and channels % of_group == 0 else []
+        hint = [f"of several groups say how many: groups={channels // of_group}"] if groups == 1 <= of_group else []
+        several = hint if hint and channels % of_group == 0 else []
         reason = f"{activations.name} has {channels} channels, and the filters {filters.name} {number}"
         raise _misfit(tensors, reason, several)
     try:

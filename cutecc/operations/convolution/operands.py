@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 from typing import Any
 
 from cutecc.arguments.arrays import Array, read_array
@@ -79,5 +80,5 @@ def _declared(
         return Full(operand.dtype, "row", operand.alignment)
     raise ArgumentError(
         f"the operand '{name}': {array_text(array)} is neither of D's shape nor one value a channel of it, {channels}",
-        hints=[f'declare it: {name}=Row("{dtype.name}")'],
+        hints=[f'declare it: {name}=Row("{dtype.name}")'] if prod(array.shape) == channels else [],
     )

@@ -9,6 +9,7 @@ from typing import Literal
 from cutecc.errors import ArgumentError
 from cutecc.operations.convolution.description import LAYOUTS, ConvolutionDescription
 from cutecc.operations.convolution.geometry import ConvolutionProblem
+from cutecc.operations.convolution.words import extents_text
 from cutecc.operations.description import SPLIT_K_MODES, Mode
 from cutecc.operations.kernels.convolution import depthwise, multistage, sm90
 from cutecc.operations.kernels.family import Part, Refusal
@@ -139,9 +140,10 @@ def check_sizes(description: ConvolutionDescription, sizes: ConvolutionProblem) 
     check_form(description, sizes)
     if description.iterator == "optimized" and max(sizes.filter) > MOST_TAPS:
         taps = "x".join(map(str, sizes.filter))
+        with_unit = ' and unit="tensor_op"' if description.gemm.instruction.unit == "wgmma" else ""
         raise ArgumentError(
             f"a filter of {taps} has more than the {MOST_TAPS} taps in a mode of the optimized iterator",
-            hints=['describe it with iterator="analytic"'],
+            hints=[f'describe it with iterator="analytic"{with_unit}'],
         )
     if (reason := size_refusal(description, sizes)) is not None:
         raise ArgumentError(reason, hints=_other_kernels(description))
@@ -163,7 +165,7 @@ def _other_kernels(description: ConvolutionDescription) -> list[str]:
 def check_form(description: ConvolutionDescription, sizes: ConvolutionProblem) -> None:
     """Raise `ArgumentError` for sizes of another rank, groups or stride, which no tile or iterator makes up for."""
     if sizes.rank != description.rank:
-        raise ArgumentError(f"the sizes have {sizes.rank} spatial extents, and the convolution {description.rank}")
+        raise ArgumentError(f"the sizes have {extents_text(sizes.rank)}, and the convolution {description.rank}")
     _check_groups(description, sizes)
     if description.stride == "unity" and not sizes.has_unit_stride:
         raise ArgumentError(

@@ -75,6 +75,32 @@ def test_what_does_not_fit(
     assert not hint or any(hint in each for each in status.hints), status
 
 
+def test_what_is_refused_is_told_what_is_taken_next(fprop: Any) -> None:
+    given: dict[str, Any] = {"A": np.zeros((1, 40, 1, 16), "f2"), "B": np.zeros((24, 33, 1, 16), "f2")}
+    given["D"] = np.zeros((1, 8, 1, 24), "f2")
+    wgmma = Conv2d("fprop", "f16", target="sm_90a")
+    assert fprop.supports(**given).hints == ('describe it with iterator="analytic"',)
+    assert wgmma.supports(**given).hints == ('describe it with iterator="analytic" and unit="tensor_op"',)
+    depthwise = Conv2d("fprop", "f16", groups="depthwise", target="sm_80")
+    given = arrays(B=(16, 3, 3, 1), D=(2, 7, 9, 16))
+    assert "of several groups say how many: groups=16" in depthwise.supports(**given, padding=1).hints
+    with pytest.raises(ArgumentError, match="the sizes have 1 spatial extent, and the convolution 2"):
+        fprop.workspace_bytes(problem=ConvolutionProblem(1, 9, 8, 8, 3))
+
+
+def test_only_an_operand_that_a_row_takes_is_told_to_be_one() -> None:
+    def biased(accum: Any, bias: Any) -> Any:
+        return accum + bias
+
+    given = arrays()
+    x, w, D = (given[name] for name in "ABD")
+    for shape, hints in (((1, 24), ['declare it: bias=Row("f16")']), ((25,), [])):
+        operands = {"bias": np.zeros(shape, "f2")}
+        with pytest.raises(ArgumentError, match="one value a channel of it, 24") as caught:
+            Conv2d.for_arguments("fprop", x, w, D=D, padding=1, epilogue=biased, operands=operands, target="sm_80")
+        assert caught.value.hints == hints
+
+
 def test_distances_and_addresses_are_as_aligned_as_described(fprop: Any) -> None:
     given, memory = arrays(), np.zeros(2 * 7 * 9 * 20 + 1, "f2")
     apart = memory[:-1].reshape(2, 7, 9, 20)[..., :16]
