@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from cutecc.arguments.arrays import Array
 from cutecc.arguments.dtypes import find_numeric_type
 from cutecc.errors import ArgumentError
@@ -34,6 +36,13 @@ def vector_view(operand: Input | Output, array: Array, problem: Problem) -> View
     batch_step = 0 if batch_mode is None else array.stride[batch_mode]
     _check_alignment(operand, array, dtype.width, batch_step if problem.batches > 1 else 0)
     return View(array, operand.dtype, (extent, problem.batches), (1, batch_step))
+
+
+def shapes_of(kind: Kind, problem: Problem) -> Iterable[tuple[int, ...]]:
+    """The shapes that a row, a column or a scalar in memory can have that is read."""
+    if kind == "scalar":
+        return {(), (1,), (1, 1), *_scalar_shapes(problem.batches)}
+    return _places(kind, problem.n if kind == "row" else problem.m, problem.batches, writes=False)
 
 
 def _places(kind: Kind, extent: int, batches: int, writes: bool) -> dict[tuple[int, ...], tuple[int, int | None]]:
@@ -73,8 +82,13 @@ def _check_alignment(operand: Input | Output, array: Array, bits: int, batch_ste
 
 def _scalar_view(name: str, array: Array, problem: Problem, writes: bool) -> View:
     shared = array.shape in ((), (1,), (1, 1)) and (problem.batches == 1 or not writes)
-    if not shared and array.shape not in ((problem.batches,), (problem.batches, 1), (problem.batches, 1, 1)):
+    if not shared and array.shape not in _scalar_shapes(problem.batches):
         wanted = "(), or one value" if problem.batches == 1 else f"({problem.batches},), one value a matrix"
         raise ArgumentError(f"argument '{name}': {array_text(array)} holds a scalar: the shape {wanted}")
     step = 0 if shared or problem.batches == 1 else array.stride[0]
     return View(array, find_numeric_type(array.dtype).name, (problem.batches,), (step,))  # type: ignore[union-attr]
+
+
+def _scalar_shapes(batches: int) -> tuple[tuple[int, ...], ...]:
+    """Those of one value a matrix."""
+    return (batches,), (batches, 1), (batches, 1, 1)

@@ -24,6 +24,7 @@ from cutecc.operations.given import Given
 from cutecc.operations.grouped import candidates
 from cutecc.operations.grouped.description import PACKINGS, SCHEDULES, GroupedDescription, Packing, Scales, Schedule
 from cutecc.operations.grouped.lists import GroupMatrices, list_names, tables_of
+from cutecc.operations.grouped.operands import declared_operands
 from cutecc.operations.grouped.preparing import GroupTables
 from cutecc.operations.grouped.problem import GroupedProblem
 from cutecc.operations.grouped.reading import read_arguments
@@ -85,7 +86,8 @@ class GroupedGemm(Operation[GroupedDescription]):
         | `depth` | (M, ΣK) | (ΣK, N) | (groups, M, N) | K |
 
         With the `schedule` `host` the host says which tiles a group has, for which it has to know all sizes. `scales`
-        are `blocks` for 8-bit floats with a factor for each row and 128 of K of A, and each 128×128 of B.
+        are `blocks` for 8-bit floats with a factor for each row and 128 of K of A, and each 128×128 of B. `operands` are
+        as for `Gemm`; arrays, and for `list` lists of them, are told by the sizes of the `problem`.
 
         `problem` is what the rest is chosen for: (M, N, K, groups), of what varies the sum over all groups, or
         [(M, N, K), …] of each group; large groups by default.
@@ -101,10 +103,11 @@ class GroupedGemm(Operation[GroupedDescription]):
         instruction = None if instruction is None else as_instruction(instruction)
         usual = USUAL_ACCUMULATORS.get(first.dtype, "f32")
         adds = accumulator or (instruction.accumulator if instruction else usual)
-        graph = epilogue_of(epilogue or usual_epilogue(result, source, adds), by_name(operands), source, result, adds)
         packing = known_word(packing, PACKINGS, "packing")  # type: ignore[assignment]
         schedule = known_word(schedule, SCHEDULES, "schedule")  # type: ignore[assignment]
         self._problem: GroupedProblem | None = None if problem is None else GroupedProblem.of(problem, packing)
+        others = declared_operands(by_name(operands), packing, self._problem)
+        graph = epilogue_of(epilogue or usual_epilogue(result, source, adds), others, source, result, adds)
         self._choose: Callable[..., GroupedDescription] | None = partial(
             candidates.choose,
             (first, second, result),
@@ -138,6 +141,7 @@ class GroupedGemm(Operation[GroupedDescription]):
         D: Any = None,
         *,
         offsets: Any = None,
+        operands: Mapping[str, Any] | None = None,
         target: str | None = None,
         tf32: bool = False,
         problem: Any = None,
@@ -148,8 +152,9 @@ class GroupedGemm(Operation[GroupedDescription]):
 
         Of `offsets` on a GPU nothing is known but how many there are: groups are taken to be about even, and matrices
         that are contiguous along what varies to begin anywhere. With `tf32`, tensor cores may round f32 to that.
-        `parts` are others of the class's; `operands` among them are declarations. Raises as the class does, and
-        `ArgumentError` for what are no matrices or do not fit together.
+        `operands` are the epilogue's others by name, arrays too, and for lists of matrices lists of them; `parts` are
+        others of the class's. Raises as the class does, and `ArgumentError` for what are no matrices or do not fit
+        together.
         """
         for name, each in (("A", A), ("B", B), ("D", D)):
             if each is None:
@@ -158,15 +163,18 @@ class GroupedGemm(Operation[GroupedDescription]):
         if target is None and found.ordinal is not None:
             target = device_target(found.ordinal)
 
+        others = declared_operands(by_name(operands), found.packing, found.problem, found.whole)
+
         def made(extents: bool) -> GroupedGemm:
-            operands = {name: found.operand(name, extents=extents or name not in ("A", "B")) for name in found.given}
-            for name in ("A", "B") if tf32 and operands["A"].dtype == "f32" else ():
-                operands[name] = replace(operands[name], dtype="tf32")
+            matrices = {name: found.operand(name, extents=extents or name not in ("A", "B")) for name in found.given}
+            for name in ("A", "B") if tf32 and matrices["A"].dtype == "f32" else ():
+                matrices[name] = replace(matrices[name], dtype="tf32")
             return cls(
-                operands["A"],
-                operands["B"],
-                operands["D"],
-                operands.get("C"),
+                matrices["A"],
+                matrices["B"],
+                matrices["D"],
+                matrices.get("C"),
+                operands=others,
                 packing=found.packing,
                 problem=found.problem if problem is None else problem,
                 target=target,

@@ -28,6 +28,8 @@ class Read:
 
     packing: Packing
     problem: GroupedProblem
+    whole: Problem
+    """The sizes of packed matrices, which may reach further than their groups."""
     given: Mapping[str, Any]
     ends: tuple[int, ...] | None
     """Where groups end, where that is known on the host."""
@@ -56,7 +58,8 @@ def read_arguments(given: Mapping[str, Any], offsets: Any) -> Read:
         sizes = _listed(cast("Sequence[Any]", a), cast("Sequence[Any]", b))
         first = example("A", a) if a else None
         ordinal = first.ordinal or 0 if first is not None and first.device == "cuda" else None
-        return Read("list", GroupedProblem(tuple(sizes)), given, None, ordinal)
+        problem = GroupedProblem(tuple(sizes))
+        return Read("list", problem, problem.whole("list"), given, None, ordinal)
     arrays = {name: cast(Array, read(name, given[name])) for name in ("A", "B")}
     shapes = {name: each.shape for name, each in arrays.items()}
     packing = _PACKINGS.get((len(shapes["A"]), len(shapes["B"])))
@@ -77,7 +80,7 @@ def read_arguments(given: Mapping[str, Any], offsets: Any) -> Read:
         problem = GroupedProblem.of((whole.m, whole.n, whole.k, groups), packing)
     else:
         problem = GroupedProblem(tuple(group_sizes(packing, ends, whole)))
-    return Read(packing, problem, given, ends, arrays["A"].ordinal if arrays["A"].device == "cuda" else None)
+    return Read(packing, problem, whole, given, ends, arrays["A"].ordinal if arrays["A"].device == "cuda" else None)
 
 
 def _listed(a: Sequence[Any], b: Sequence[Any]) -> list[tuple[int, int, int]]:

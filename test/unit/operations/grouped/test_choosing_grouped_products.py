@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cutecc.errors import ArgumentError, UsageError
+from cutecc.errors import ArgumentError, EpilogueError, UsageError
 from cutecc.operations import Column, DeviceMatrix, Full, GroupedDescription, GroupedGemm
 from cutecc.operations.epilogue.functions import sum
 from cutecc.operations.grouped.estimate import cycles
@@ -145,3 +145,59 @@ def test_an_operation_for_arguments() -> None:
         described(zeros(2, 8, 8), zeros(2, 8, 8), zeros(2, 8, 8))
     with pytest.raises(ArgumentError, match="an operation for arguments needs D"):
         described(zeros(8, 8), zeros(1, 8, 8), None, offsets=[8])
+
+
+def biased(accum: Any, bias: Any) -> Any:
+    return accum + bias
+
+
+@pytest.mark.parametrize(
+    ("matrices", "offsets", "bias", "kind", "alignment"),
+    [
+        (((16, 8), (4, 8, 24), (16, 24)), [1, 2, 3, 9], (4, 24), "row", 8),
+        (((16, 8), (4, 8, 24), (16, 24)), [1, 2, 3, 9], (24,), "row", 8),
+        (((16, 8), (4, 8, 24), (16, 24)), [1, 2, 3, 9], (16,), "column", 1),
+        (((16, 8), (4, 8, 24), (16, 24)), [1, 2, 3, 9], (16, 24), "full", 8),
+        (((16, 8), (4, 8, 24), (16, 24)), [1, 2, 3, 9], (4,), "scalar", None),
+        (((4, 16, 8), (8, 24), (16, 24)), [8, 8, 8, 24], (24,), "row", 1),
+        (((4, 16, 8), (8, 24), (16, 24)), [8, 8, 8, 24], (4, 16), "column", 8),
+        (((16, 8), (8, 24), (3, 16, 24)), [0, 0, 8], (3, 16, 24), "full", 8),
+    ],
+)
+def test_arrays_say_what_operands_are(
+    matrices: Any, offsets: list[int], bias: tuple[int, ...], kind: str, alignment: int | None
+) -> None:
+    A, B, D = (zeros(*shape) for shape in matrices)
+    parts: dict[str, Any] = {"epilogue": biased, "operands": {"bias": zeros(*bias)}, "target": "sm_80"}
+    op = GroupedGemm.for_arguments(A, B, D=D, offsets=offsets, **parts)
+    operand = op.epilogue.operand("bias")
+    assert operand is not None and operand.kind == kind and alignment in (None, operand.alignment)
+    assert op.supports(A, B, D=D, offsets=offsets, bias=zeros(*bias))
+
+
+def test_lists_say_what_operands_are() -> None:
+    shapes = ((4, 8, 16), (3, 8, 24))
+    A, B = [zeros(m, k) for m, k, _ in shapes], [zeros(k, n) for _, k, n in shapes]
+    D, sizes = [zeros(m, n) for m, _, n in shapes], [(m, n, k) for m, k, n in shapes]
+    parts: dict[str, Any] = {"epilogue": biased, "target": "sm_80"}
+    for bias, kind in (([zeros(16), zeros(24)], "row"), ([zeros(4), zeros(3)], "column"), (D, "full")):
+        for op in (
+            GroupedGemm.for_arguments(A, B, D=D, operands={"bias": bias}, **parts),
+            GroupedGemm("f16", "f16", problem=sizes, operands={"bias": bias}, **parts),
+        ):
+            operand = op.epilogue.operand("bias")
+            assert operand is not None and operand.kind == kind
+
+
+def test_arrays_that_say_not_what_operands_are_are_refused() -> None:
+    parts: dict[str, Any] = {"packing": "rows", "epilogue": biased, "target": "sm_80"}
+    with pytest.raises(EpilogueError, match="only the sizes of groups tell") as caught:
+        GroupedGemm("f16", "f16", operands={"bias": zeros(4, 24)}, **parts)
+    assert "problem=(M, N, K, groups)" in str(caught.value)
+    problem = (24, 24, 8, 4)
+    assert GroupedGemm("f16", "f16", operands={"bias": zeros(4, 24)}, problem=problem, **parts)
+    with pytest.raises(EpilogueError, match="can be row or column"):
+        GroupedGemm("f16", "f16", operands={"bias": zeros(24)}, problem=problem, **parts)
+    for wrong in (zeros(5, 24), [zeros(24)] * 4):
+        with pytest.raises(EpilogueError, match="is none in a product of these groups"):
+            GroupedGemm("f16", "f16", operands={"bias": wrong}, problem=problem, **parts)
