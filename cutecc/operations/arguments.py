@@ -19,7 +19,7 @@ from cutecc.operations.description import GemmDescription
 from cutecc.operations.epilogue.graph import Epilogue
 from cutecc.operations.epilogue.values import Input
 from cutecc.operations.kernels.signature import INTERLEAVED, full_operand
-from cutecc.operations.operand import Layout, Operand, common_alignment
+from cutecc.operations.operand import OPERAND_TYPES, Layout, Operand, common_alignment
 from cutecc.operations.tile_model import Problem
 from cutecc.operations.views import MatrixArray, View
 from cutecc.runtime.checks import array_text, kind_text
@@ -103,6 +103,8 @@ def _check_element(name: str, array: Array, operand: Operand) -> None:
     hints: list[str] = []
     if dtype is not None and dtype.width == 8 and operand.bits == 8:
         hints = [f"bytes that hold {operand.dtype} numbers can be viewed as such: x.view(torch.float8_e4m3fn)"]
+    elif dtype is not None and name.partition("[")[0] == "D" and dtype.name in OPERAND_TYPES:
+        hints = [f'the operation with d="{dtype.name}" writes such']
     _refuse(name, array, operand, f"its elements are {dtype or array.dtype}, not {operand.dtype}", hints)
 
 
@@ -131,7 +133,7 @@ def _check_contiguous(name: str, array: Array, operand: Operand) -> None:
     contiguous = 1 if operand.layout == "row" else 0
     if shape[contiguous] > 1 and stride[contiguous] != 1 and 0 not in shape:
         other = {"row": "column", "column": "row"}[operand.layout]
-        hints = [f"describe it as {operand.dtype}:{other}, or choose by the arguments: Gemm.for_arguments(A, B, C, D)"]
+        hints = [f"describe it as {operand.dtype}:{other}, or choose by the arguments: op.for_arguments(A, B, …)"]
         what = "rows" if operand.layout == "row" else "columns"
         _refuse(name, array, operand, f"its {what} are not contiguous: {_steps(array)}", hints)
 
@@ -180,9 +182,10 @@ def check_alignment(each: Matrix, operand: Operand, *, extents: bool) -> None:
     if not each.rows or not each.columns:
         return
     align, name, array = operand.alignment, each.name, each.array
-    hint = (
-        f"describe it with a smaller alignment, {operand.dtype}:{operand.layout}:1 for any, or copy it: .contiguous()"
-    )
+    contiguous = each.columns if operand.layout == "row" else each.rows
+    hint = f"describe it with a smaller alignment, {operand.dtype}:{operand.layout}:1 for any"
+    if contiguous % align == 0:  # else a copy is no better
+        hint += ", or copy it: .contiguous()"
     for address in each.several.addresses if each.several else (array.address,):
         if address % operand.alignment_bytes:
             reason = f"its address {address:#x} is not a multiple of {operand.alignment_bytes} bytes"
@@ -194,7 +197,6 @@ def check_alignment(each: Matrix, operand: Operand, *, extents: bool) -> None:
     for step, number, what in ((leading, count, "leading dimension"), (batch, each.batches, "distance of matrices")):
         if number > 1 and step % align:
             _refuse(name, array, operand, f"its {what} {step} is not a multiple of {align} elements", [hint])
-    contiguous = each.columns if operand.layout == "row" else each.rows
     if extents and contiguous % align:
         what = "columns" if operand.layout == "row" else "rows"
         _refuse(name, array, operand, f"{contiguous} {what} are not a multiple of {align}", [hint])

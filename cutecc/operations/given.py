@@ -44,7 +44,7 @@ def given_workspace(value: Any, needed: int, device: str, alignment: int = ALIGN
     if (size := array.itemsize * reach) < needed:
         raise ArgumentError(
             f"the workspace has {size:,} bytes, and this call needs {needed:,}",
-            hints=["op.workspace_bytes(A, B, C, D) says how many"],
+            hints=["op.workspace_bytes, with the arguments of the call, says how many"],
         )
     if array.address % alignment:
         raise ArgumentError(f"the workspace at {array.address:#x} is not aligned to {alignment} bytes")

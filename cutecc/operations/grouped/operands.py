@@ -17,8 +17,6 @@ from cutecc.operations.operand import Operand
 from cutecc.operations.problem_sizes import Problem
 from cutecc.operations.vector_arguments import shapes_of
 
-_KINDS: tuple[Kind, ...] = ("full", "row", "column", "scalar")
-
 
 def declared_operands(
     operands: Mapping[str, Any], packing: Packing, problem: GroupedProblem | None, whole: Problem | None = None
@@ -64,7 +62,8 @@ def _arrays(name: str, value: Any) -> list[Array]:
 
 def _kinds(packing: Packing, shape: tuple[int, ...], whole: Problem) -> Iterator[Kind]:
     """What an array of a shape can be: for packed groups anything, of lists a scalar."""
-    for kind in _KINDS if packing != "list" else _KINDS[-1:]:
+    kinds: list[Kind] = ["full", "row", "column", "scalar"] if packing != "list" else ["scalar"]
+    for kind in kinds:
         if kind == "full":
             fits = shape == ((whole.batches, whole.m, whole.n) if packing == "depth" else (whole.m, whole.n))
         else:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from cutecc.errors import ArgumentError, UsageError
@@ -86,8 +88,8 @@ class GroupedGemm(Operation[GroupedDescription]):
         | `depth` | (M, ΣK) | (ΣK, N) | (groups, M, N) | K |
 
         With the `schedule` `host` the host says which tiles a group has, for which it has to know all sizes. `scales`
-        are `blocks` for 8-bit floats with a factor for each row and 128 of K of A, and each 128×128 of B. `operands` are
-        as for `Gemm`; arrays, and for `list` lists of them, are told by the sizes of the `problem`.
+        are `blocks` for 8-bit floats with a factor for each row and 128 of K of A, and each 128×128 of B. What arrays
+        among `operands` are, for `list` lists of them, the `problem` tells.
 
         `problem` is what the rest is chosen for: (M, N, K, groups), of what varies the sum over all groups, or
         [(M, N, K), …] of each group; large groups by default.
@@ -278,9 +280,16 @@ class GroupedGemm(Operation[GroupedDescription]):
             rest.pop(name, None)
         return self._supports(_given(A, B, C, D, rest), self._others(rest), device)
 
-    def workspace_bytes(self, groups: int) -> int:
-        """The bytes of workspace of a call with so many groups; its address is a multiple of 128."""
-        return workspace_bytes(self.variants[0].compiled, groups)
+    def workspace_bytes(
+        self, A: Any = None, B: Any = None, C: Any = None, D: Any = None, *, groups: int | None = None, **rest: Any
+    ) -> int:
+        """The bytes of workspace of a call with so many groups, `workspace_bytes(groups)`, or with these arguments; its
+        address is a multiple of 128. Raises `ArgumentError` as `run` does.
+        """
+        count = A if groups is None and isinstance(A, Integral) else groups
+        if count is not None:
+            return workspace_bytes(self.variants[0].compiled, operator.index(count))
+        return self._bound(_given(A, B, C, D, rest), self._others(rest))[1].workspace_bytes
 
     def matrices(self, *, device: str = "cuda", **lists: Any) -> dict[str, GroupMatrices]:
         """Lists of matrices as arguments of calls, `op.run(**op.matrices(A=…, B=…, D=…))`: tables of their addresses.
@@ -315,6 +324,9 @@ class GroupedGemm(Operation[GroupedDescription]):
             if offsets is not None:
                 raise ArgumentError("lists of matrices have no offsets", hints=['packing="rows" has'])
             self._tables.put_lists(cast(GroupedVariant, variant), given, device, keep)
+        elif lists := [name for name in ("A", "B") if isinstance(given.arguments[name], list | tuple)]:
+            what = f"a list, and groups are packed as {self.description.packing}"
+            raise ArgumentError(f"argument '{lists[0]}' is {what}", hints=['packing="list" takes lists of matrices'])
         elif offsets is None:
             hint = "offsets=ends: where each group ends, as int32"
             raise ArgumentError(f"groups packed as {self.description.packing} need offsets", hints=[hint])

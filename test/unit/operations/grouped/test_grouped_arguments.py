@@ -10,7 +10,7 @@ import pytest
 
 from cutecc.errors import ArgumentError, UsageError
 from cutecc.operations import Column, DeviceMatrix, Full, Gemm, GroupedGemm, Row, Scalar
-from cutecc.operations.given import Given
+from cutecc.operations.given import Given, given_workspace
 from cutecc.operations.grouped.arguments import ends_on_host
 from cutecc.operations.grouped.variant import GroupedVariant
 
@@ -76,7 +76,7 @@ def test_what_fits_is_supported(rows: GroupedGemm) -> None:
         ({"offsets": zeros(3)}, "'offsets' holds no whole numbers", ""),
         ({"offsets": None}, "groups packed as rows need offsets", "where each group ends"),
         ({"offsets": 5}, "argument 'offsets' has to be an array", ""),
-        ({"A": [zeros(5, 6)]}, "argument 'A' has to be an array", ""),
+        ({"A": [zeros(5, 6)]}, "argument 'A' is a list, and groups are packed as rows", 'packing="list"'),
         ({"A": zeros(12, 6).astype("f8")}, "its elements are f64, not f32", ""),
         ({"D": None}, "argument 'D' has to be an array, and nothing is given", ""),
         ({"beta": 1.0}, "beta = 1.0 is given, and the operation has none", 'GroupedGemm(…, c="f16")'),
@@ -265,3 +265,34 @@ def test_another_tile_is_for_the_same_sizes() -> None:
     gemm = Gemm(**PARTS, problem=(64, 32, 16))
     again = pickle.loads(pickle.dumps(gemm.with_tile(tile)))
     assert again._problem is not None and again._problem == gemm._problem  # pyright: ignore[reportPrivateUsage]
+
+
+def test_hints_are_of_grouped_products() -> None:
+    aligned = GroupedGemm("f16:row:8", "f16", packing="rows", target="sm_80", tile="64x32x32:stages=3")
+
+    def refused(op: GroupedGemm, **changes: Any) -> str:
+        half = {name: each.astype("f2") for name, each in packed(k=8).items() if name != "offsets"}
+        status = str(op.supports(**(half | {"offsets": [5, 5, 12]} | changes)))
+        assert "Gemm.for_arguments" not in status.replace("GroupedGemm", "")
+        return status
+
+    narrow = refused(aligned, A=np.zeros((12, 45), "f2"), B=np.zeros((3, 45, 8), "f2"))
+    assert "f16:row:1 for any" in narrow and "contiguous()" not in narrow
+    assert ".contiguous()" in refused(aligned, A=np.zeros((12, 9), "f2")[:, :8])
+    assert "op.for_arguments(A, B, …)" in refused(aligned, A=np.zeros((8, 12), "f2").T)
+    assert 'd="f32" writes such' in refused(aligned, D=zeros(12, 8))
+    for offsets in (None, [5, 5, 12]):
+        status = refused(aligned, A=[np.zeros((4, 8), "f2")], offsets=offsets)
+        assert "'A' is a list, and groups are packed as rows" in status and 'packing="list"' in status
+
+
+def test_a_workspace_is_as_large_as_a_call_needs() -> None:
+    op = GroupedGemm("f16", "f16", packing="depth", target="sm_90a")
+    A, B, D = (np.zeros(shape, "f2") for shape in ((64, 128), (128, 64), (3, 64, 64)))
+    size = op.workspace_bytes(A, B, D=D, offsets=[8, 64, 128])
+    assert size == op.workspace_bytes(3) == op.workspace_bytes(groups=3) > 0
+    with pytest.raises(ArgumentError, match="need offsets"):
+        op.workspace_bytes(A, B, D=D)
+    with pytest.raises(ArgumentError) as caught:
+        given_workspace(np.zeros(8, np.uint8), size, "cpu")
+    assert "op.workspace_bytes, with the arguments of the call" in str(caught.value)
