@@ -74,7 +74,7 @@ def autotune(
     Raises `UsageError` for arguments that no kernel takes, `NoGpuError` where there is no GPU, and the error of the
     best candidate when none compiles and runs.
     """
-    gpu = device_name or _device_name(device)
+    gpu = device_name or _device_name(device, is_operation=isinstance(arguments, Operation))
     contest = _contest(arguments, problem, target, epilogue, operands, device, is_timed_elsewhere=timer is not None)
     sizes = contest.problem
     key = winners.key_of(gpu, contest.asked, contest.sizes)
@@ -147,13 +147,14 @@ def _measured(
     return [*sorted(found, key=lambda each: each.median), *failed]
 
 
-def _device_name(device: int) -> str:
+def _device_name(device: int, *, is_operation: bool) -> str:
     from cutecc.runtime.cuda_bindings import cuda_driver
 
     try:
         driver = cuda_driver()
     except LaunchError as error:
-        hints = ['find(…, target="sm_90a") lists kernels by estimate, without a GPU', *error.hints[:1]]
+        lists = "op.tile_descriptions() lists tiles" if is_operation else 'find(…, target="sm_90a") lists kernels'
+        hints = [f"{lists} by estimate, without a GPU", *error.hints[:1]]
         message = f"autotune times kernels on a GPU: {error.message}"
         raise NoGpuError(message, notes=error.notes, hints=hints) from None
     return driver.device_name(device)

@@ -37,10 +37,10 @@ def declared_operands(
                 hints=["problem=(M, N, K, groups) says them, GroupedGemm.for_arguments reads them", _declare(name)],
             )
         elif isinstance(value, list | tuple):
-            kinds = [*_kinds_of_list(arrays, problem)] if packing == "list" else []
+            kinds = list(_kinds_of_list(arrays, problem)) if packing == "list" else list[Kind]()
             found[name] = _declared(name, cast("Sequence[Any]", value), arrays, kinds)
         else:
-            kinds = [*_kinds(packing, arrays[0].shape, whole or problem.whole(packing))]
+            kinds = list(_kinds(packing, arrays[0].shape, whole or problem.whole(packing)))
             each = _declared(name, [value], arrays, kinds)
             # Where groups begin among values that follow one another, nobody knows.
             begins_anywhere = isinstance(each, Row | Column) and is_packed(packing, kinds[0])

@@ -21,6 +21,7 @@ from cutecc.operations.description import GemmDescription
 from cutecc.operations.discovery import find
 from cutecc.operations.epilogue.declarations import Column, Row, Scalar
 from cutecc.operations.gemm import Gemm
+from cutecc.operations.grouped.operation import GroupedGemm
 from cutecc.operations.tile_model import Problem
 from cutecc.operations.tuning_data import time_products
 from cutecc.operations.views import DeviceMatrix, MatrixArray
@@ -170,6 +171,9 @@ def test_without_a_gpu_there_are_estimates(monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(NoGpuError, match="autotune times kernels on a GPU") as caught:
         autotune("f16", target="sm_90a", problem=PROBLEM)
     assert 'find(…, target="sm_90a") lists kernels by estimate' in caught.value.hints[0]
+    with pytest.raises(NoGpuError) as caught:
+        autotune(GroupedGemm("f16", "f16", packing="rows", target="sm_90a"))
+    assert "op.tile_descriptions() lists tiles by estimate" in caught.value.hints[0]
     for ask in (find, Gemm.for_arguments):
         arrays = [np.zeros((16, 16), np.float16)] * 3
         with pytest.raises(NoGpuError) as caught:
