@@ -50,6 +50,7 @@ class Running(ABC, Generic[AnyDescription]):
         self._lock = forks.lock()
         self._names = {each.name for each in self.epilogue.operands}
         declared = {each.name: each.default for each in self.epilogue.inputs}
+        self._has_source = self.epilogue.source is not None
         self._has_alpha, self._has_beta = "alpha" in declared, "beta" in declared
         alpha, beta = declared.get("alpha"), declared.get("beta")
         self._alpha = alpha if alpha is not None else 1.0 if self._has_alpha else None
@@ -160,8 +161,12 @@ class Running(ABC, Generic[AnyDescription]):
             if _is_nonzero(beta):
                 raise ArgumentError(
                     f"beta = {beta} is given, and the operation has none",
-                    hints=[f'{type(self).__name__}(…, c="f16") has a source'],
+                    hints=[self._with_source],
                 )
+            if C is not None and not self._has_source:
+                if arguments["D"] is None:
+                    self._check_result(C)
+                raise ArgumentError("C is given, and this operation has no C", hints=[self._with_source])
             return 0
         if not _is_nonzero(beta):
             if len(self.variants) > 1:
@@ -169,6 +174,11 @@ class Running(ABC, Generic[AnyDescription]):
         elif C is None:
             raise ArgumentError(f"beta = {beta}, and no C is given")
         return 0
+
+    @property
+    def _with_source(self) -> str:
+        """A hint for who gives a C, or beta, to an operation that has none."""
+        return f'{type(self).__name__}(…, c="f16") has a source'
 
     def _check_result(self, C: Any) -> None:
         """Raise `ArgumentError` for a call without D whose third argument may have been meant as such."""

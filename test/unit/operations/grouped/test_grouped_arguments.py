@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from cutecc.errors import ArgumentError, UsageError
-from cutecc.operations import Column, DeviceMatrix, Full, Gemm, GroupedGemm, Row, Scalar
+from cutecc.operations import Column, Conv2d, DeviceMatrix, Full, Gemm, GroupedGemm, Row, Scalar
 from cutecc.operations.given import Given, given_workspace
 from cutecc.operations.grouped.arguments import ends_on_host
 from cutecc.operations.grouped.variant import GroupedVariant
@@ -296,3 +296,15 @@ def test_a_workspace_is_as_large_as_a_call_needs() -> None:
     with pytest.raises(ArgumentError) as caught:
         given_workspace(np.zeros(8, np.uint8), size, "cpu")
     assert "op.workspace_bytes, with the arguments of the call" in str(caught.value)
+
+
+def test_a_source_is_refused_that_would_not_be_read(rows: GroupedGemm) -> None:
+    whole: dict[str, Any] = {name: zeros(16, 16) for name in "ABCD"}
+    plain = Gemm("f32", "f32", target="sm_80")
+    convolution = Conv2d("fprop", "f32", "f32", target="sm_80")
+    image: dict[str, Any] = {name: zeros(1, 4, 4, 4) for name in "ACD"} | {"B": zeros(4, 1, 1, 4)}
+    for op, given in ((rows, packed() | {"C": zeros(12, 8)}), (plain, whole), (convolution, image)):
+        assert op.supports(**(given | {"C": None}))
+        assert "C is given, and this operation has no C" in str(op.supports(**given))
+        with pytest.raises(ArgumentError, match="this operation has no C"):
+            op.run(**given, device="cpu")
