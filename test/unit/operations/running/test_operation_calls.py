@@ -309,7 +309,7 @@ def test_results_anywhere_in_memory_have_memory_of_their_own(compiled: dict[str,
     for call, message in (
         ((a, b, None, [d[0], d[0]]), r"D\[1\] is D\[0\], and both are written"),
         ((d, square, None, d), r"D\[0\] is written and shares memory with A\[0\]"),
-        (tuple(op.matrices(name, each) for name, each in zip("ABCD", (d, square, d, d), strict=True)), "with A"),
+        ((op.matrices("A", d), op.matrices("B", square), None, op.matrices("D", d)), "with A"),
     ):
         with pytest.raises(ArgumentError, match=message):
             op.run(*call)
