@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from cutecc.operations.loading import load
     from cutecc.operations.operand import Operand
     from cutecc.operations.operation import compile_all
-    from cutecc.operations.operators import compile, through_cutecc
+    from cutecc.operations.operators import compile as compile
+    from cutecc.operations.operators import through_cutecc as through_cutecc
     from cutecc.operations.status import Status
     from cutecc.operations.tile import TileDescription
     from cutecc.operations.torch_library import torch_operator
@@ -62,7 +63,6 @@ __all__ = [
     "Tuning",
     "allocated_bytes",
     "autotune",
-    "compile",
     "compile_all",
     "conv2d",
     "conv3d",
@@ -74,10 +74,10 @@ __all__ = [
     "set_pool_size",
     "set_release_threshold",
     "supports",
-    "through_cutecc",
     "tile_descriptions",
     "torch_operator",
 ]
+"""All but what takes the extra `cutecc[operators]`, and torch: `from cutecc.operations import *` needs neither."""
 
 _HOMES = {
     "Column": "epilogue.declarations",
@@ -124,7 +124,7 @@ _HOMES = {
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *_HOMES})
 
 
 def __getattr__(name: str) -> Any:
