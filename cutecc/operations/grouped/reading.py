@@ -55,6 +55,8 @@ def read_arguments(given: Mapping[str, Any], offsets: Any) -> Read:
     """What arguments by name say, with the offsets of packed ones. Raises `ArgumentError` for those that do not fit."""
     a, b = given["A"], given["B"]
     if isinstance(a, list | tuple):
+        if offsets is not None:
+            raise ArgumentError("lists of matrices have no offsets", hints=["packed matrices have"])
         sizes = _listed(cast("Sequence[Any]", a), cast("Sequence[Any]", b))
         first = example("A", a) if a else None
         ordinal = first.ordinal or 0 if first is not None and first.device == "cuda" else None

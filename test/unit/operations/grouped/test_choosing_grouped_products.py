@@ -141,6 +141,8 @@ def test_an_operation_for_arguments() -> None:
     assert rounded.description.gemm.instruction.a == "tf32"
     with pytest.raises(ArgumentError, match="groups packed as rows need offsets"):
         described(zeros(8, 8), zeros(1, 8, 8), zeros(8, 8))
+    with pytest.raises(ArgumentError, match="lists of matrices have no offsets"):
+        described([zeros(8, 8)], [zeros(8, 8)], [zeros(8, 8)], offsets=[8])
     with pytest.raises(ArgumentError, match="these are no matrices of groups"):
         described(zeros(2, 8, 8), zeros(2, 8, 8), zeros(2, 8, 8))
     with pytest.raises(ArgumentError, match="an operation for arguments needs D"):
