@@ -83,6 +83,9 @@ class Operand:
         words = text_of(text, "an operand").split(":")
         if len(words) > 3 or not all(word.strip() for word in words):
             raise UsageError(f"operand '{text}' is not type:layout:alignment, such as f16:row:8")
+        if len(words) == 2 and words[1].strip().isdecimal():
+            hint = f"an alignment is behind a layout: {words[0]}:row:{words[1].strip()}"
+            raise UsageError(f"operand '{text}' is not type:layout:alignment", hints=[hint])
         layout = known_layout(words[1], role) if len(words) > 1 else "row"
         alignment = positive_integer(words[2], "an alignment in elements") if len(words) > 2 else 0
         return cls(words[0], layout, alignment)

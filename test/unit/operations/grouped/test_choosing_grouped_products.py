@@ -203,3 +203,8 @@ def test_arrays_that_say_not_what_operands_are_are_refused() -> None:
     for wrong in (zeros(5, 24), [zeros(24)] * 4):
         with pytest.raises(EpilogueError, match="is none in a product of these groups"):
             GroupedGemm("f16", "f16", operands={"bias": wrong}, problem=problem, **parts)
+
+
+def test_an_alignment_without_a_layout_is_refused() -> None:
+    with pytest.raises(UsageError, match="an alignment is behind a layout: f32:row:1"):
+        GroupedGemm("f16", "f16", d="f32:1", target="sm_80")
