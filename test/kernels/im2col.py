@@ -64,11 +64,14 @@ def im2col_kernel(
             sums[i] = sums[i] + staged[pixel, channel, stage].to(cutlass.Float32)
         # All have read the stage before it is filled again, or written.
         cute.arch.sync_threads()
-        if warp == 0 and tap + STAGES < TAPS * TAPS:
-            with cute.arch.elect_one():
-                cute.arch.mbarrier_arrive_and_expect_tx(full + stage, stage_bytes)
-            further = column + columns * (tap + STAGES)
-            cute.copy(load, load_from[None, further], load_to[None, stage], tma_bar_ptr=full + stage)
+        further = tap + STAGES
+        if cutlass.const_expr(further < TAPS * TAPS):  # noqa: SIM102 - one is of the trace, one of the kernel
+            if warp == 0:
+                with cute.arch.elect_one():
+                    cute.arch.mbarrier_arrive_and_expect_tx(full + stage, stage_bytes)
+                cute.copy(
+                    load, load_from[None, column + columns * further], load_to[None, stage], tma_bar_ptr=full + stage
+                )
 
     for i in cutlass.range_constexpr(cute.size(sums)):
         pixel, channel = (i * THREADS + thread) // CHANNELS, thread % CHANNELS

@@ -9,7 +9,7 @@ from math import ceil, prod
 
 from cutecc.operations.convolution.description import ConvolutionDescription, Kind
 from cutecc.operations.convolution.geometry import ConvolutionProblem
-from cutecc.operations.description import Mode
+from cutecc.operations.description import Mode, matched
 from cutecc.operations.instruction import MathInstruction
 from cutecc.operations.kernels.convolution import depthwise
 from cutecc.operations.kernels.convolution.depthwise import LANES, MULTIPLIED, WIDTHS, run, threads, vector
@@ -56,7 +56,9 @@ def near(description: ConvolutionDescription) -> Iterator[tuple[ConvolutionDescr
     gemm = description.gemm
     if not multiplies(gemm.a, gemm.b):
         return
-    own = replace(gemm, instruction=instruction(gemm.a), mode=mode(description.kind))
+    multiplying = instruction(gemm.a)
+    epilogue = matched(gemm.epilogue, gemm.c, gemm.d, multiplying.accumulator)
+    own = replace(gemm, instruction=multiplying, mode=mode(description.kind), epilogue=epilogue)
     changed = (own.instruction != gemm.instruction) + (own.mode != gemm.mode)
     for tile in (gemm.tile, *tiles(description, TileRequest())):
         yield replace(description, gemm=own.with_tile(tile)), changed + (tile != gemm.tile)

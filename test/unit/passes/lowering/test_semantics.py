@@ -53,9 +53,9 @@ def problems(operation: ir.Operation) -> list[str]:
     except Error as failure:
         return [failure.message]
     found: list[str] = []
-    for result, numbers in zip(operation.results, materialized.numbers, strict=True):
+    for result, numbers, offset in zip(operation.results, materialized.numbers, materialized.offsets, strict=True):
         type_view = view(result.type)
-        if isinstance(type_view, MemRef | Pointer) and not is_aligned(operation, type_view, materialized.offset):
+        if isinstance(type_view, MemRef | Pointer) and not is_aligned(operation, type_view, offset):
             found.append(f"moved by {materialized.offset}, it is not aligned to {type_view.alignment} bytes")
         expected = [] if isinstance(type_view, Pointer) else dynamic(plain(type_view))
         for number, said in zip(numbers, expected, strict=True):
