@@ -42,6 +42,12 @@ class _Known:
     used: set[int]
     """The streams of this GPU that have been launched on."""
 
+    def stream(self, given: Any) -> int:
+        """The stream of a call that names one, or none."""
+        if given is None:
+            return self.current()
+        return given if type(given) is int and given >= 0 else read_stream(given)
+
     def fits(self, addresses: list[int]) -> bool:
         """Whether arrays at these addresses can be given: aligned as the earlier ones, and sharing no memory."""
         for address, mask in zip(addresses, self.masks, strict=True):
@@ -102,7 +108,7 @@ class Calls:
                     form.append((array.dtype, array.shape, array.strides, array.device.id))
             if self._takes_tables:
                 tables = [each for name in self._arrays if isinstance(each := arrays[name], Table)]
-                if stream is not None and any(each.producers for each in tables):
+                if stream is not None and _are_produced(tables):
                     return False
                 form.append(_library_of(tables))
             workspace = given.workspace
@@ -118,8 +124,23 @@ class Calls:
                 return False
         except (AttributeError, KeyError, TypeError, RuntimeError):  # a torch tensor without memory raises the last
             return False
+        if not self._add_numbers(arrays, values):
+            return False
+        values.append(0)
+        stream = known.stream(stream)
+        if known.pool is None:
+            known.planned.launch(values, stream)
+        else:
+            self._launch_with_workspace(known, values, stream)
+        known.used.add(stream)
+        if self._takes_tables:
+            _note_stream(arrays, stream)
+        return True
+
+    def _add_numbers(self, arguments: Mapping[str, Any], values: list[Any]) -> bool:
+        """Append the epilogue's numbers to the values of a launch; false where one has to be bound."""
         for name, default, is_floating in self._numbers:
-            number: Any = arrays.get(name)
+            number: Any = arguments.get(name)
             if number is None:
                 number = default
             if type(number) not in (float, int):
@@ -129,18 +150,6 @@ class Calls:
             if not is_floating:
                 return False
             values.append(number)
-        values.append(0)
-        if stream is None:
-            stream = known.current()
-        elif type(stream) is not int or stream < 0:
-            stream = read_stream(stream)
-        if known.pool is None:
-            known.planned.launch(values, stream)
-        else:
-            self._launch_with_workspace(known, values, stream)
-        known.used.add(stream)
-        if self._takes_tables:
-            _note_stream(arrays, stream)
         return True
 
     def launch(self, given: Given, bound: Bound, *, repeatable: bool = True) -> None:
@@ -297,6 +306,11 @@ def _library(arrays: Arrays) -> str | None:
 def _library_of(arrays: Iterable[Array | Table]) -> str | None:
     found = {each.library for each in arrays}
     return next((each for each in ("torch", "cupy") if each in found), None)
+
+
+def _are_produced(tables: Iterable[Table]) -> bool:
+    """Whether somebody has named streams on which what the tables lead to is written."""
+    return any(each.producers for each in tables)
 
 
 def _note_stream(arrays: Mapping[str, Any], stream: int) -> None:
