@@ -136,9 +136,11 @@ def _convolutions() -> Iterator[LayerCase]:
 
         def make() -> Any:
             given = {"unit": unit, "tile": tile, "target": TARGET, **parts}
+            widest = d
             if parts.get("groups") == "depthwise":  # which has no tiles of this form
                 del given["unit"], given["tile"]
-            most = min(d, 128 // {"f64": 64, "f32": 32, "i32": 32}.get(result, 16))
+                widest = 1 if kind == "wgrad" else d
+            most = min(widest, 128 // {"f64": 64, "f32": 32, "i32": 32}.get(result, 16))
             return classes[rank](kind, a, b, f"{result}:{most}", **_epilogue(epilogue, result), **given)
 
         return LayerCase("_".join(map(str, words)).lower(), make, kind, dtype, epilogue, rank, facts)
