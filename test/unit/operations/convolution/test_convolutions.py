@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from attacks import attacks
 from convolution_reference import convolve
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -130,7 +131,7 @@ def steps(sizes: ConvolutionProblem) -> dict[str, Any]:
         if each != "activated"
     ],
 )
-@settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=attacks(1), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_results_are_those_of_the_definition(name: str, data: st.DataObject) -> None:
     op = operation(name)

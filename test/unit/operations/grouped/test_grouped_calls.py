@@ -14,6 +14,7 @@ from typing import Any
 import hypothesis
 import numpy as np
 import pytest
+from attacks import attacks
 from filelock import FileLock
 from hypothesis import strategies as st
 
@@ -168,7 +169,7 @@ def test_lists_on_the_emulator(files: dict[str, Path]) -> None:
     check_lists(given, -1.0)
 
 
-@hypothesis.settings(max_examples=6, deadline=None)
+@hypothesis.settings(max_examples=attacks(2), deadline=None)
 @hypothesis.given(st.lists(st.integers(0, 70), max_size=5), st.integers(1, 40), st.integers(0, 20), st.integers(0, 9))
 def test_rows_of_any_sizes(files: dict[str, Path], rows: list[int], n: int, k: int, behind: int) -> None:
     """Also without groups, without K, and with rows behind the last group, which stay as they are."""

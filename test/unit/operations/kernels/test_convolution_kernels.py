@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from attacks import attacks
 from convolutions import convolve, describe
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -195,7 +196,7 @@ def _geometries(rank: int) -> st.SearchStrategy[ConvolutionProblem]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["fprop", "dgrad", "wgrad"])
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=attacks(4), deadline=None)
 @given(problem=_geometries(2))
 def test_any_geometry(kind: str, problem: ConvolutionProblem):
     description = describe(kind, SIMT, NARROW, *("f32:row:1", "f32:row:1", "f32:row:1"), groups="many")

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from attacks import attacks
 from convolving import convolve, geometry
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -185,7 +186,7 @@ ANY: dict[str, ConvolutionDescription] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ANY)
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=attacks(2), deadline=None)
 @given(st.data())
 def test_any_sizes(kind: str, data: st.DataObject):
     """One kernel for all of them."""
