@@ -59,9 +59,11 @@ class ImplicitProduct:
         return (self.problem[2] + (self.depth - 1)) // self.depth if self.walk is None else self.walk.steps
 
     def source_a(self, share: Share) -> Source:
+        """Where a thread's `share` of a tile of A comes from: each kind says."""
         raise NotImplementedError
 
     def source_b(self, share: Share) -> Source:
+        """The same of B."""
         raise NotImplementedError
 
     def fetches(self, plans, copies, stages, tile, thread, first) -> tuple[Fetch, Fetch]:
