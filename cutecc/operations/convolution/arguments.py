@@ -22,6 +22,7 @@ from cutecc.operations.operand import Operand, common_alignment
 from cutecc.operations.problem_sizes import Problem
 from cutecc.operations.vector_arguments import vector_view
 from cutecc.operations.views import DeviceMatrix, View
+from cutecc.operations.words import whole_number
 from cutecc.runtime.checks import array_text
 
 Role = Literal["activations", "filters", "outputs"]
@@ -222,6 +223,7 @@ def sizes_of(
     by_role = {role: tensors[name] for name, role in ROLES[kind].items()}
     activations, filters, outputs = (by_role[role] for role in ("activations", "filters", "outputs"))
     channels, of_group = activations.shape[-1], filters.shape[-1]
+    groups = whole_number(groups, "the number of groups")
     if channels != of_group * groups:
         number = f"{groups} groups of {of_group}" if groups > 1 else str(of_group)
         hint = [f"of several groups say how many: groups={channels // of_group}"] if groups == 1 <= of_group else []

@@ -63,6 +63,7 @@ def test_activations_may_have_any_distances_and_results_one(fprop: Any) -> None:
         ({"B": (20, 3, 3, 16), "D": (2, 7, 9, 20)}, {"padding": 1}, "20 channels are not a multiple of 8", "f16:1"),
         ({}, {"padding": 1, "slices": 2}, "slices=2, and the operation is of mode gemm", 'split_k="serial"'),
         ({}, {"padding": 1, "groups": 5}, "A has 16 channels, and the filters B 5 groups of 16", ""),
+        ({}, {"padding": 1, "groups": "two"}, "the number of groups is a whole number, not 'two'", ""),
         ({}, {"padding": 1, "bias": np.zeros(24, "f2")}, "no operand 'bias'", "its operands"),
         ({}, {"padding": 1, "beta": 1.0}, "the operation has none", 'Conv2d(…, c="f16") has a source'),
     ],
