@@ -20,6 +20,7 @@ FindingKind = Literal[
     "divergent-barrier",
     "mbarrier",
     "accumulator",
+    "tensor-memory",
     "deadlock",
     "trap",
 ]
@@ -87,6 +88,8 @@ HINTS: dict[FindingKind, str] = {
     "mbarrier": "initialise it once, for as many arrivals as there are in a phase, and announce the bytes that come",
     "accumulator": "cute.nvgpu.warpgroup.wait_group(0) before the registers are read; warpgroup.fence() before a "
     "multiplication uses what others wrote",
+    "tensor-memory": "allocate before anything else, with as many columns as are used, and deallocate what was allocated; "
+    "a warp reaches the 32 lanes of its rank in the warpgroup",
     "trap": "a device assertion failed, or the kernel asked for what hardware answers with a fault",
 }
 """What to do about a finding, by its kind. Findings of races say so themselves, by what is known (`wording`)."""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from cutecc.emulator.machine.block import Block, Cluster
     from cutecc.emulator.machine.gang import Gang
     from cutecc.emulator.memory.memory import Memory
+    from cutecc.emulator.memory.tensor_memory import TensorMemory
 
 Where = Callable[[int, int], str] | str
 """What the thread at a row and lane of a gang accesses, in words; or what all threads do."""
@@ -69,6 +70,8 @@ class Machine:
     """Whether asynchronous operations happen when they are started."""
     in_step: bool = True
     """Whether the clusters have gangs in common."""
+    tensor_memories: dict[int, TensorMemory] = field(default_factory=dict[int, "TensorMemory"])
+    """By the multiprocessor's number."""
     blocks: list[Block] = field(default_factory=list["Block"])
     """By slot."""
     gangs: list[Gang] = field(default_factory=list["Gang"])

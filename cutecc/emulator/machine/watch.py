@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from cutecc.emulator.machine.gang import Gang
 
 AccessKind = Literal["read", "write", "atomic"]
-Space = Literal["global", "shared", "local"]
+Space = Literal["global", "shared", "local", "tensor"]
+"""Of `tensor` memory, addresses are those of `TensorMemory.cells`."""
 Agent = int
 """A thread, or an asynchronous operation: what happens-before relates. Threads are `Gang.agents`."""
 
@@ -52,6 +53,9 @@ class Watch:
 
     def finish(self, agent: Agent, key: Hashable) -> None:
         """The operation is over; who acquires `key` afterwards sees what it did."""
+
+    def order(self, agent: Agent, key: Hashable) -> None:
+        """The operation happens after what was released to `key`, which others may acquire too."""
 
     def release(self, gang: Gang, lanes: Lanes, operation: Operation, key: Hashable) -> None:
         """What the threads have done so far is seen by who acquires `key` afterwards.

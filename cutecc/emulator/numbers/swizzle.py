@@ -11,6 +11,8 @@ along K (K-major), or of a chunk along M or N and a column of K (MN-major); `w` 
 | MN | w chunks | `((w,m),(8,k)):((1,LBO),(w,SBO))` |
 
 The swizzle is applied to the address itself: it flips bits 4… of the address by its bits 7…, one, two or three of them.
+`tcgen05` has the same layouts, and one whose swizzle of 128 bytes leaves 32 together: there MN-major columns of K are in
+groups of 4, not 8.
 A base offset shifts where the pattern of those rows begins.
 """
 
@@ -30,17 +32,20 @@ PATTERN: Final = 1024
 """Bytes after which all patterns repeat."""
 _WIDTHS: Final = {0: 0, 1: 128, 2: 64, 3: 32}
 """Bytes, by the mode in bits 62 and 63 of a descriptor."""
+_TENSOR_SWIZZLES: Final = {0: (0, CHUNK), 1: (128, 2 * CHUNK), 2: (128, CHUNK), 4: (64, CHUNK), 6: (32, CHUNK)}
+"""Widths and atoms in bytes, by the mode in bits 61 to 63 of a descriptor of `tcgen05`."""
 
 
-def swizzle(addresses: Array, width: int, base_offset: int = 0) -> Array:
+def swizzle(addresses: Array, width: int, base_offset: int = 0, atom: int = CHUNK) -> Array:
     """Where bytes of a pattern of `width` bytes (128, 64, 32; 0 for none) lie: `addresses` with bits 4 to 6 flipped.
 
-    With a base offset, the pattern begins at an address whose bits 7 to 9 are that offset.
+    With a base offset, the pattern begins at an address whose bits 7 to 9 are that offset. `atom` bytes stay together:
+    with 32 of them bits 5 and 6 are flipped.
     """
     if not width:
         return addresses
     rows = (addresses >> 7) - base_offset
-    return addresses ^ ((rows & (width // CHUNK - 1)) << 4)
+    return addresses ^ ((rows & (width // atom - 1)) * atom)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +61,8 @@ class MatrixDescriptor:
     base_offset: int
     width: int
     """Of the swizzle, in bytes; 0 for none."""
+    atom: int = CHUNK
+    """Bytes that the swizzle leaves together."""
 
     @classmethod
     def decode(cls, bits: int) -> MatrixDescriptor:
@@ -67,6 +74,20 @@ class MatrixDescriptor:
             _WIDTHS[bits >> 62 & 3],
         )
 
+    @classmethod
+    def decode_tcgen05(cls, bits: int) -> MatrixDescriptor | None:
+        """The same of `tcgen05` (PTX ISA, "Shared memory descriptor"); `None` for a swizzle that there is not."""
+        found = _TENSOR_SWIZZLES.get(bits >> 61)
+        if found is None:
+            return None
+        return cls(
+            (bits & 0x3FFF) << 4,
+            (bits >> 16 & 0x3FFF) << 4,
+            (bits >> 32 & 0x3FFF) << 4,
+            bits >> 49 & 7,
+            *found,
+        )
+
     def chunks(self, major: Literal["k", "mn"], outer: int, inner: int) -> tuple[int, Array]:
         """Where the chunks of a matrix lie: an address, a multiple of `PATTERN`, and `int64` offsets from there.
 
@@ -74,7 +95,8 @@ class MatrixDescriptor:
         `inner` chunks along M or N.
         """
         phase = self.start % PATTERN
-        offsets = _chunks(phase, self.leading, self.stride, self.base_offset, self.width, major, outer, inner)
+        swizzling = self.base_offset, self.width, self.atom
+        offsets = _chunks(phase, self.leading, self.stride, swizzling, major, outer, inner)
         return self.start - phase, offsets
 
 
@@ -83,12 +105,12 @@ def _chunks(
     phase: int,
     leading: int,
     stride: int,
-    base_offset: int,
-    width: int,
+    swizzling: tuple[int, int, int],
     major: Literal["k", "mn"],
     outer: int,
     inner: int,
 ) -> Array:
+    base_offset, width, atom = swizzling
     line, chunk = np.arange(outer)[:, None], np.arange(inner)[None, :]
     wide = width // CHUNK
     if not width and major == "k":
@@ -98,5 +120,6 @@ def _chunks(
     elif major == "k":
         linear = line % 8 * width + line // 8 * stride + chunk * CHUNK
     else:
-        linear = line % 8 * width + line // 8 * stride + chunk % wide * CHUNK + chunk // wide * leading
-    return swizzle(phase + linear, width, base_offset)
+        lines = 8 * CHUNK // atom
+        linear = line % lines * width + line // lines * stride + chunk % wide * CHUNK + chunk // wide * leading
+    return swizzle(phase + linear, width, base_offset, atom)

@@ -1,0 +1,119 @@
+"""The tensor pipe of a multiprocessor: multiplications and copies that threads issue, and `tcgen05.commit` behind them.
+
+What one thread issues to a pipe happens in that order, some time after. (The manual promises the order of some pairs
+only, "Pipelined tcgen05 Instructions": whether a kernel relies on more is for the checks to say.) An operation of a
+pair of blocks is in both their pipes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from cutecc.emulator.instructions import mbarrier_object
+from cutecc.emulator.instructions.issuer import Issuer, issuers
+from cutecc.emulator.instructions.table import Step, instruction
+from cutecc.emulator.instructions.tcgen05_allocation import pair_of
+from cutecc.emulator.instructions.transfer import SharedOperand, destinations
+from cutecc.emulator.machine.lanes import Lanes
+from cutecc.emulator.memory.tensor_memory import tensor_memory_of
+
+if TYPE_CHECKING:
+    from cutecc.emulator.instructions.operation import Operation
+    from cutecc.emulator.machine.block import Block
+    from cutecc.emulator.machine.gang import Gang
+    from cutecc.emulator.machine.watch import Agent
+
+_GROUP: Final = "{cta_group::1,cta_group::2}"
+
+
+def blocks_of(issuer: Issuer) -> tuple[Block, ...] | None:
+    """The blocks that an operation of a thread is of: one, or with `.cta_group::2` the pair; a fault without one."""
+    if not issuer.operation.form.has("cta_group::2"):
+        return (issuer.block,)
+    pair = pair_of(issuer.block)
+    if pair is None:
+        issuer.fault("tensor-memory", "is an operation of a pair of blocks, and its cluster has none")
+    return pair
+
+
+def issue(issuer: Issuer, blocks: tuple[Block, ...], action: Callable[[Agent], None]) -> None:
+    """Issue an operation to the pipes of its blocks. `action` does it, and tells the watch what it accesses."""
+    machine, watch = issuer.machine, issuer.machine.watch
+    agent = watch.spawn(issuer.gang, Lanes(issuer.mask), issuer.operation) if watch.listens else -1
+    memories = [tensor_memory_of(machine, block) for block in blocks]
+    before = [each.issued for each in memories if each.issued is not None and not each.issued.done]
+    key = thread_key(issuer)
+
+    def act() -> None:
+        for each in before:
+            machine.finish(each)
+        # Else each would keep the one before it, and so on.
+        before.clear()
+        action(agent)
+        if watch.listens:
+            watch.finish(agent, key)
+
+    operation = issuer.operation
+    what = f"the {operation.form} of PTX line {operation.instruction.line}, of {issuer.block.name}"
+    pending = machine.post(act, lambda: what, issuer.block.cluster)
+    for each in memories:
+        each.issued = pending
+
+
+def thread_key(issuer: Issuer) -> Hashable:
+    """What the watch knows all by that a thread has issued to its pipe: it only grows."""
+    return "tensor pipe", issuer.block.slot, str(issuer.threads[0])
+
+
+@instruction(
+    f"tcgen05.commit.{_GROUP}.mbarrier::arrive::one.{{shared::cluster,shared::cta}}?.b64",
+    f"tcgen05.commit.{_GROUP}.mbarrier::arrive::one.{{shared::cluster,shared::cta}}?.multicast::cluster.b64",
+)
+def commit(operation: Operation) -> Step:
+    """An arrival at an mbarrier, of one block or several, once all is over that the thread has issued so far."""
+    place, *rest = operation.operands
+    address = operation.address(place)
+    read_mask = operation.reader(rest[0], "u16") if rest else None
+
+    def step(gang: Gang, lanes: Lanes) -> None:
+        barriers = SharedOperand(gang, lanes, address(gang))
+        masks = None if read_mask is None else np.broadcast_to(read_mask(gang), gang.shape)
+        for issuer in issuers(operation, gang, lanes):
+            blocks, barrier = blocks_of(issuer), barriers.mbarrier(issuer)
+            if blocks is None or barrier is None:
+                continue
+            _commit(issuer, blocks, destinations(issuer, barrier, masks))
+
+    return step
+
+
+def _commit(issuer: Issuer, blocks: tuple[Block, ...], barriers: list[int]) -> None:
+    machine, watch, source = issuer.machine, issuer.machine.watch, thread_key(issuer)
+
+    def action(agent: Agent) -> None:
+        if watch.listens:
+            watch.order(agent, source)
+        for index in barriers:
+            barrier = mbarrier_object.find(machine, index)
+            if barrier is not None:
+                watch.finish(agent, barrier.key)
+                barrier.ledger.note("arrives", issuer.operation, issuer.gang, issuer.mask, 1, 1)
+            place = machine.memory.describe("shared", index % machine.memory.shared_stride)
+            mbarrier_object.arrive(
+                machine, index, 1, lambda message, place=place: issuer.report("mbarrier", message, place)
+            )
+
+    issue(issuer, blocks, action)
+
+
+@instruction("tcgen05.fence::before_thread_sync", "tcgen05.fence::after_thread_sync")
+def fence(operation: Operation) -> Step:
+    """Orders what threads did with tensor memory before or after they synchronise; here it is in order anyway."""
+
+    def step(gang: Gang, lanes: Lanes) -> None:
+        gang.machine.watch.fence(gang, lanes, operation)
+
+    return step

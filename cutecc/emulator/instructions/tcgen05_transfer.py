@@ -1,0 +1,227 @@
+"""`tcgen05.ld` and `tcgen05.st`: between tensor memory and registers, and the waits for them.
+
+A warp reaches the 32 lanes of its rank in the warpgroup. Both happen some time between their start and
+`tcgen05.wait::ld` or `wait::st`; what reads the registers of a load before gets the old values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from cutecc.emulator.instructions.aligned import aligned
+from cutecc.emulator.instructions.table import Step, instruction
+from cutecc.emulator.machine.lanes import WARP, Array, Lanes
+from cutecc.emulator.memory.tensor_memory import (
+    CELL,
+    COLUMNS,
+    WARP_LANES,
+    TensorMemory,
+    describe,
+    lane_and_column,
+    tensor_memory_of,
+)
+from cutecc.emulator.numbers.tensor_fragments import SHAPES, TensorFragment, tensor_fragment
+from cutecc.ptx.syntax import Address, Operand
+
+if TYPE_CHECKING:
+    from cutecc.emulator.instructions.operation import Operation, Reader
+    from cutecc.emulator.machine.gang import Gang
+    from cutecc.emulator.machine.machine import Pending
+
+_WARPS: Final = 4
+_SHAPE: Final = f"{{{','.join(SHAPES)}}}"
+_TIMES: Final = "{x1,x2,x4,x8,x16,x32,x64,x128}"
+
+
+@dataclass(slots=True)
+class _Transfers:
+    """Loads or stores that a warp has started and not waited for."""
+
+    pending: list[Pending] = field(default_factory=list["Pending"])
+    waited: int = 0
+    """How often it has waited."""
+
+
+def _transfers(gang: Gang, row: int, kind: str) -> _Transfers:
+    table: dict[tuple[str, int], _Transfers] = gang.blocks[row].state.setdefault("tensor transfers", {})
+    return table.setdefault((kind, int(gang.warp_numbers[row, 0])), _Transfers())
+
+
+def _key(gang: Gang, row: int, kind: str, waited: int) -> Hashable:
+    """What the watch knows those by that a warp waits for together."""
+    return "group", f"tcgen05.{kind}", gang.blocks[row].slot, int(gang.warp_numbers[row, 0]), waited
+
+
+def _fragment(operation: Operation, split: int) -> TensorFragment:
+    form = operation.form
+    times = int(form.one_of(*_TIMES[1:-1].split(","))[1:])
+    packed = form.has("pack::16b") or form.has("unpack::16b")
+    return tensor_fragment(form.one_of(*SHAPES), times, packed, split)
+
+
+def _address(operation: Operation, operand: Operand) -> Reader:
+    if not isinstance(operand, Address):
+        raise operation.error(f"'{operation.form}' needs an address in brackets here")
+    return operation.address(operand)
+
+
+@instruction(f"tcgen05.ld.sync.aligned.{_SHAPE}.{_TIMES}.pack::16b?.b32")
+def load(operation: Operation) -> Step:
+    result, place, *rest = operation.operands
+    fragment = _fragment(operation, operation.constant(rest[0]) if rest else 0)
+    writers = [operation.writer(each, "b32") for each in operation.in_braces(result, fragment.registers)]
+
+    def happen(gang: Gang, lanes: Lanes, memory: TensorMemory, lane: int, column: int) -> None:
+        values = fragment.gather(memory.words, lane, column)
+        for write, value in zip(writers, values, strict=True):
+            write(gang, lanes, np.broadcast_to(value, gang.shape))
+
+    return _transfer(operation, place, fragment, "ld", lambda gang: happen)
+
+
+@instruction(f"tcgen05.st.sync.aligned.{_SHAPE}.{_TIMES}.unpack::16b?.b32")
+def store(operation: Operation) -> Step:
+    place, *rest = operation.operands
+    fragment = _fragment(operation, operation.constant(rest[0]) if len(rest) == 2 else 0)
+    read = operation.vector_reader(rest[-1], "b32", fragment.registers)
+
+    def start(gang: Gang) -> Callable[[Gang, Lanes, TensorMemory, int, int], None]:
+        values = [np.broadcast_to(each, gang.shape) for each in read(gang)]
+
+        def happen(gang: Gang, lanes: Lanes, memory: TensorMemory, lane: int, column: int) -> None:
+            (row,) = lanes.rows
+            fragment.scatter(memory.words, lane, column, np.array([each[row] for each in values]))
+
+        return happen
+
+    return _transfer(operation, place, fragment, "st", start)
+
+
+_Reduce = Callable[[Array], Array]
+
+
+@instruction(
+    f"tcgen05.ld.red.sync.aligned.{{32x32b,16x32bx2}}.{_TIMES}.{{min,max}}.{{u32,s32}}",
+    f"tcgen05.ld.red.sync.aligned.{{32x32b,16x32bx2}}.{_TIMES}.{{min,max}}.abs?.NaN?.f32",
+)
+def load_and_reduce(operation: Operation) -> Step:
+    """A load, and the least or greatest of each thread's registers beside it."""
+    result, reduced, place, *rest = operation.operands
+    fragment = _fragment(operation, operation.constant(rest[0]) if rest else 0)
+    writers = [operation.writer(each, "b32") for each in operation.in_braces(result, fragment.registers)]
+    write_reduced = operation.writer(reduced, "b32")
+    reduce = _reduction(operation)
+
+    def happen(gang: Gang, lanes: Lanes, memory: TensorMemory, lane: int, column: int) -> None:
+        values = fragment.gather(memory.words, lane, column)
+        for write, value in zip(writers, values, strict=True):
+            write(gang, lanes, np.broadcast_to(value, gang.shape))
+        write_reduced(gang, lanes, np.broadcast_to(reduce(values), gang.shape))
+
+    return _transfer(operation, place, fragment, "ld", lambda gang: happen)
+
+
+def _reduction(operation: Operation) -> _Reduce:
+    """Of registers, shape `(registers, 32)`, to one."""
+    form = operation.form
+    least = form.has("min")
+    if form.type != "f32":
+        function = np.minimum if least else np.maximum
+        dtype: Any = np.int32 if form.type == "s32" else np.uint32
+        return lambda words: function.reduce(words.view(dtype), axis=0).view(np.uint32)
+    quiet: Any = (np.minimum if least else np.maximum) if form.has("NaN") else (np.fmin if least else np.fmax)
+
+    def reduce(words: Array) -> Array:
+        values = words.view(np.float32)
+        found = quiet.reduce(np.abs(values) if form.has("abs") else values, axis=0)
+        return np.where(np.isnan(found), np.uint32(0x7FFFFFFF), found.view(np.uint32))
+
+    return reduce
+
+
+_Happen = Callable[["Gang", Lanes, TensorMemory, int, int], None]
+
+
+def _transfer(
+    operation: Operation, place: Operand, fragment: TensorFragment, kind: str, start: Callable[[Gang], _Happen]
+) -> Step:
+    """`start` reads what is to be stored, and gives what happens then, for one warp, at a lane and a column."""
+    read = _address(operation, place)
+    does = "read" if kind == "ld" else "write"
+
+    def execute(gang: Gang, lanes: Lanes) -> None:
+        machine, watch = gang.machine, gang.machine.watch
+        addresses, happen = read(gang), start(gang)
+        for row in lanes.rows:
+            address = int(addresses[row, int(lanes.mask[row].argmax())])
+            alone = lanes.only((np.arange(gang.warps) == row)[:, None])
+            if not _is_right(operation, gang, row, alone, fragment, address):
+                continue
+            memory = tensor_memory_of(machine, gang.blocks[row])
+            lane, column = lane_and_column(address)
+            agent = watch.spawn(gang, alone, operation) if watch.listens else -1
+            transfers = _transfers(gang, row, kind)
+            key = _key(gang, row, kind, transfers.waited)
+
+            def act(
+                alone: Lanes = alone,
+                memory: TensorMemory = memory,
+                lane: int = lane,
+                column: int = column,
+                agent: int = agent,
+                key: Hashable = key,
+            ) -> None:
+                if watch.listens:
+                    cells = memory.cells(*fragment.cells(lane, column))
+                    watch.asynchronous_access(agent, operation, does, "tensor", cells, CELL)
+                happen(gang, alone, memory, lane, column)
+                watch.finish(agent, key)
+
+            what = f"the {operation.form} of PTX line {operation.instruction.line}"
+            pending = machine.post(act, lambda what=what: what, gang.blocks[row].cluster)
+            if not pending.done:
+                transfers.pending.append(pending)
+
+    return aligned(operation, execute)
+
+
+def _is_right(operation: Operation, gang: Gang, row: int, lanes: Lanes, fragment: TensorFragment, address: int) -> bool:
+    """Whether a warp may access what lies at an address; a fault where not."""
+    lane, column = lane_and_column(address)
+    first = int(gang.warp_numbers[row, 0]) % _WARPS * WARP_LANES
+    memory, block, text = tensor_memory_of(gang.machine, gang.blocks[row]), gang.blocks[row], ""
+    if not first <= lane or lane + fragment.height > first + WARP_LANES:
+        text = f"accesses {fragment.height} lanes of tensor memory from {lane} on: this warp of its warpgroup "
+        text += f"reaches lanes {first} to {first + WARP_LANES - 1}"
+    elif fragment.height < WARP and lane % fragment.height:
+        text = f"accesses lanes of tensor memory from {lane} on: with this shape it has to be a multiple of 16"
+    elif column + fragment.width > COLUMNS or not memory.has(block, column, column + fragment.width):
+        text = f"accesses columns {column} to {column + fragment.width - 1} of tensor memory, "
+        text += "which its block has not allocated"
+    if text:
+        gang.machine.fault("tensor-memory", text, operation, gang, lanes.mask, describe(address))
+    return not text
+
+
+@instruction("tcgen05.wait::ld.sync.aligned", "tcgen05.wait::st.sync.aligned")
+def wait(operation: Operation) -> Step:
+    """Until the loads, or stores, that the warp has started are over."""
+    kind = "ld" if operation.form.has("wait::ld") else "st"
+
+    def execute(gang: Gang, lanes: Lanes) -> None:
+        machine = gang.machine
+        for row in lanes.rows:
+            transfers = _transfers(gang, row, kind)
+            for each in transfers.pending:
+                machine.finish(each)
+            transfers.pending.clear()
+            if machine.watch.listens:
+                alone = lanes.only((np.arange(gang.warps) == row)[:, None])
+                machine.watch.acquire(gang, alone, operation, _key(gang, row, kind, transfers.waited))
+            transfers.waited += 1
+
+    return aligned(operation, execute)

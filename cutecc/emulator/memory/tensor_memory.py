@@ -1,0 +1,113 @@
+"""Tensor memory: 128 lanes of 512 columns of 32 bits that each multiprocessor of sm_100 has (PTX ISA, "Tensor Memory").
+
+Blocks take columns, of all lanes, while they need them. An address of 32 bits is a lane and a column.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from cutecc.emulator.machine.lanes import Array
+from cutecc.emulator.memory.poison import POISON
+
+if TYPE_CHECKING:
+    from cutecc.emulator.instructions.operation import Operation
+    from cutecc.emulator.machine.block import Block
+    from cutecc.emulator.machine.machine import Machine, Pending
+
+LANES: Final = 128
+COLUMNS: Final = 512
+LANE_SHIFT: Final = 16
+WARP_LANES: Final = 32
+"""Those that a warp reaches: by its number modulo 4."""
+FEWEST: Final = 32
+"""Columns of an allocation, which has a power of two of them."""
+CELL: Final = 4
+"""Bytes."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class TensorAllocation:
+    """Columns that a block has."""
+
+    first: int
+    columns: int
+    block: Block
+    operation: Operation
+    pair: bool
+    """Whether the pair's other block has the same columns of its own multiprocessor (`.cta_group::2`)."""
+
+    @property
+    def stop(self) -> int:
+        return self.first + self.columns
+
+
+@dataclass(eq=False, slots=True)
+class TensorMemory:
+    """That of one multiprocessor."""
+
+    number: int
+    """Of the multiprocessor."""
+    words: Array = field(default_factory=lambda: np.full((LANES, COLUMNS), POISON[4], np.uint32))
+    """Shape `(LANES, COLUMNS)`."""
+    allocations: list[TensorAllocation] = field(default_factory=list[TensorAllocation])
+    """By their first column."""
+    issued: Pending | None = None
+    """What was issued last to the multiprocessor's tensor pipe: what is issued next happens after it."""
+
+    def room(self, columns: int, other: TensorMemory | None = None) -> int | None:
+        """Where so many columns are free, the first place; with `other` free in both."""
+        taken = [*self.allocations, *(other.allocations if other is not None else ())]
+        for first in range(0, COLUMNS - columns + 1, FEWEST):
+            if all(each.stop <= first or first + columns <= each.first for each in taken):
+                return first
+        return None
+
+    def take(self, allocation: TensorAllocation) -> None:
+        """Give columns, which hold nothing yet, to a block."""
+        self.words[:, allocation.first : allocation.stop] = POISON[4]
+        self.allocations.append(allocation)
+        self.allocations.sort(key=lambda each: each.first)
+
+    def find(self, block: Block, first: int, stop: int) -> TensorAllocation | None:
+        """The allocation of a block that has these columns."""
+        return next((each for each in self.allocations if each.block is block and _holds(each, first, stop)), None)
+
+    def has(self, block: Block, first: int, stop: int) -> bool:
+        """Whether a block has all of these columns, perhaps by several allocations that follow one another."""
+        if self.find(block, first, stop) is not None:
+            return True
+        for each in self.allocations:
+            if each.block is block and each.first <= first < each.stop:
+                first = each.stop
+        return first >= stop
+
+    def cells(self, lanes: Array, columns: Array) -> Array:
+        """What checks know cells by: a flat array of addresses, `CELL` bytes each."""
+        return ((self.number * LANES + lanes) * COLUMNS + columns).reshape(-1).astype(np.int64) * CELL
+
+
+def _holds(allocation: TensorAllocation, first: int, stop: int) -> bool:
+    return allocation.first <= first and stop <= allocation.stop
+
+
+def tensor_memory_of(machine: Machine, block: Block) -> TensorMemory:
+    """That of the multiprocessor that a block is on."""
+    found = machine.tensor_memories.get(block.processor)
+    if found is None:
+        found = machine.tensor_memories[block.processor] = TensorMemory(block.processor)
+    return found
+
+
+def lane_and_column(address: int) -> tuple[int, int]:
+    """What an address says."""
+    return address >> LANE_SHIFT & 0xFFFF, address & 0xFFFF
+
+
+def describe(address: int) -> str:
+    """An address in words: `lane 32, column 64 of tensor memory`."""
+    lane, column = lane_and_column(address)
+    return f"lane {lane}, column {column} of tensor memory"
