@@ -106,6 +106,15 @@ class Agents:
     def find(self, number: int) -> Started | None:
         return self._started.get(number)
 
+    def learn(self, started: Started, clock: Clock) -> None:
+        """An operation that is no copy of threads happens after what was released to a clock."""
+        before = int(started.views[0])
+        after = self.clocks.joined(before, clock)
+        if after != before:
+            self.clocks.keep(after)
+            self.clocks.drop(before)
+            started.views = np.array([after])
+
     def finish(self, started: Started, clock: Clock, to_threads_alone: bool) -> None:
         """Who acquires the clock sees what the operation did; with `to_threads_alone` of copies each its own."""
         started.is_over = True

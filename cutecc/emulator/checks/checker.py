@@ -28,9 +28,11 @@ from cutecc.emulator.checks.shadow import SharedShadow
 from cutecc.emulator.checks.signals import Signals
 from cutecc.emulator.checks.spreading import LOADS, STORES, undefined_registers
 from cutecc.emulator.checks.synchronisation import Synchronisation
+from cutecc.emulator.checks.tensor_cells import TensorAccess, TensorCells
 from cutecc.emulator.checks.undefined import Undefined
 from cutecc.emulator.machine.lanes import Array, Lanes, Mask
 from cutecc.emulator.machine.watch import AccessKind, Agent, Space, Watch
+from cutecc.emulator.memory.tensor_memory import TensorAllocation, cells_of, describe_cell
 
 if TYPE_CHECKING:
     from cutecc.emulator.instructions.operation import Operation
@@ -91,6 +93,7 @@ class Checker(Watch):
             machine.shape.cluster,
             self._signals,
         )
+        self._tensor_cells = TensorCells(self._clocks, history, program.operations, self._reports, which, self._place)
         self._remembers_shared = bool({"races", "proxies", "initialisation"} & which)
         history.map(memory.allocations, len(program.module_image), self._clocks)
         for block in machine.blocks:
@@ -179,6 +182,9 @@ class Checker(Watch):
         started = self._agents.find(agent)
         if started is None or not len(addresses):
             return
+        if space == "tensor":
+            self._tensor_cells.access(self._of_tensor(started, addresses), kind, addresses)
+            return
         if space == "shared" and self.undefined is not None:
             if kind == "read":
                 self.undefined.copied(addresses.astype(np.intp, copy=False), size)
@@ -241,6 +247,9 @@ class Checker(Watch):
     def finish(self, agent: Agent, key: Hashable) -> None:
         self._synchronisation.finish(agent, key)
 
+    def order(self, agent: Agent, key: Hashable) -> None:
+        self._synchronisation.order(agent, key)
+
     def release(self, gang: Gang, lanes: Lanes, operation: Operation, key: Hashable) -> None:
         name, *which = cast("tuple[Any, ...]", key)
         if name == "barrier":
@@ -263,6 +272,23 @@ class Checker(Watch):
 
     def acquire(self, gang: Gang, lanes: Lanes, operation: Operation, key: Hashable) -> None:
         self._synchronisation.acquire(gang.agents[lanes.mask], operation, key)
+
+    def tensor_allocation(
+        self, gang: Gang, lanes: Lanes, operation: Operation, number: int, allocation: TensorAllocation
+    ) -> None:
+        if operation.form.has("alloc"):
+            self._tensor_cells.allocate(number, allocation)
+            return
+        thread = int(gang.agents[lanes.mask][0])
+        row, lane = divmod(int(lanes.mask.argmax()), 32)
+
+        def make(text: str, part: int, other: Place | None, kind: FindingKind) -> Finding:
+            address = describe_cell(int(cells_of(number, allocation)[part]))
+            return Finding(kind, text, self._machine.place(operation, gang, row, lane), address, other)
+
+        agent = int(self._clocks.agents_of(np.array([thread]))[0])
+        access = TensorAccess(operation, agent, int(self._clocks.view_of[thread]), make)
+        self._tensor_cells.deallocate(access, number, allocation)
 
     def fence(self, gang: Gang, lanes: Lanes, operation: Operation) -> None:
         threads = gang.agents[lanes.mask]
@@ -331,8 +357,15 @@ class Checker(Watch):
 
         return make
 
+    def _of_tensor(self, started: Started, addresses: Array) -> TensorAccess:
+        """An asynchronous operation's access to tensor memory."""
+        finding = self._of_operation(started, "tensor", addresses)
+        return TensorAccess(started.operation, int(started.numbers[0]), int(started.views[0]), finding)
+
     def _describe(self, space: Space, address: int) -> str:
         memory = self._machine.memory
+        if space == "tensor":
+            return describe_cell(address)
         if space != "shared":
             return memory.describe(space, address)
         slot, offset = divmod(address, memory.shared_stride)

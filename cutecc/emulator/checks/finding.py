@@ -13,6 +13,7 @@ FindingKind = Literal[
     "out-of-bounds",
     "misaligned",
     "uninitialised-shared",
+    "uninitialised-tensor",
     "uninitialised-register",
     "race",
     "missing-proxy-fence",
@@ -82,13 +83,14 @@ HINTS: dict[FindingKind, str] = {
     "out-of-bounds": "look at the index and the predicate here, and at the sizes of the launch",
     "misaligned": "a vector access needs an offset, and rows, of a multiple of its size",
     "uninitialised-shared": "fill all that is read, tails and halos too, or leave out what is not there",
+    "uninitialised-tensor": "look at the address, and at the number of columns",
     "uninitialised-register": "set it on all ways to here: accumulators start with fill(0) or without accumulation",
     "barrier": "all threads that come to a barrier name the same number of threads, a multiple of 32",
     "divergent-barrier": "move the barrier out of the branch, or have the condition be the same for whole warps",
     "mbarrier": "initialise it once, for as many arrivals as there are in a phase, and announce the bytes that come",
     "accumulator": "cute.nvgpu.warpgroup.wait_group(0) before the registers are read; warpgroup.fence() before a "
     "multiplication uses what others wrote",
-    "tensor-memory": "allocate before anything else, with as many columns as are used, and deallocate what was allocated; "
+    "tensor-memory": "allocate as many columns as are used, and deallocate what was allocated; "
     "a warp reaches the 32 lanes of its rank in the warpgroup",
     "trap": "a device assertion failed, or the kernel asked for what hardware answers with a fault",
 }

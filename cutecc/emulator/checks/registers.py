@@ -32,12 +32,14 @@ def use_of(operation: Operation) -> Use:
     if form.opcode == "call":
         # Its results are written by the copies that come with it.
         return Use(frozenset(), frozenset(slots_of(operation, operands)))
-    first = operands[:1]
-    writes = bool(first) and not isinstance(first[0], Address)
+    writes = bool(operands) and not isinstance(operands[0], Address)
     if form.opcode in _NO_RESULT and not form.has("red"):
         writes = False
-    read = operands[1:] if writes else operands
-    return Use(frozenset(slots_of(operation, read)), frozenset(slots_of(operation, first) if writes else ()))
+    results = int(writes)
+    if form.opcode == "tcgen05":
+        results = 0 if not form.has("ld") else 2 if form.has("red") else 1
+    read, written = operands[results:], operands[:results]
+    return Use(frozenset(slots_of(operation, read)), frozenset(slots_of(operation, written)))
 
 
 def accumulators_of(operation: Operation) -> frozenset[int]:

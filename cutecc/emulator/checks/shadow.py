@@ -88,8 +88,8 @@ class Shadow(ABC):
 class SharedShadow(Shadow):
     """Of the shared memory of all resident blocks.
 
-    No thread's read is forgotten, nor that of a bulk copy. Of each warp's `wgmma`s the last one is known: they end in
-    the order in which they were started.
+    No thread's read is forgotten, nor that of a bulk copy. Of each warp's multiplications the last one is known:
+    they end in the order in which they were started.
     """
 
     def __init__(self, size: int, clocks: Clocks, stride: int, in_clusters: bool) -> None:
@@ -103,12 +103,12 @@ class SharedShadow(Shadow):
         self._readers: dict[int, Readers] = {}
         """By slot, from that of the block that has the memory to that of the reader's, around the end."""
         self._multiplications: list[Stamps | None] = [None] * self._warps
-        """What `wgmma`s that this warp started have read."""
+        """What multiplications that this warp started have read."""
 
     def remember_reads(self, granules: Indices, access: Access, event: int) -> None:
         clocks, agents = self._clocks, access.agents
         first = int(agents[0])
-        if access.operation.form.opcode == "wgmma":
+        if access.operation.form.opcode in ("wgmma", "tcgen05"):
             # All of one operation.
             warp = clocks.warp_of_operation(first)
             plane = self._multiplications[warp]

@@ -31,7 +31,20 @@ STORES = {"st", "stmatrix"}
 _ELSEWHERE = {"param", "const", "global"}
 """State spaces of what is always defined."""
 _USES = {
-    *("atom", "red", "multimem", "cp", "wgmma", "mbarrier", "bar", "barrier", "fence", "membar", "tensormap"),
+    *(
+        "atom",
+        "red",
+        "multimem",
+        "cp",
+        "wgmma",
+        "tcgen05",
+        "mbarrier",
+        "bar",
+        "barrier",
+        "fence",
+        "membar",
+        "tensormap",
+    ),
     *("prefetch", "setmaxnreg", "nanosleep", "griddepcontrol", "trap", "bra", "brx", "ret", "exit"),
 }
 _IGNORED = {"call"}

@@ -40,6 +40,12 @@ class Synchronisation:
                 self._agents.finish_reads(started, self._clock(_of_reads(key)))
             self._agents.finish(started, self._clock(key), _is_group(key))
 
+    def order(self, agent: int, key: Hashable) -> None:
+        """An asynchronous operation happens after what was released to a key."""
+        started, clock = self._agents.find(agent), self._released.get(key)
+        if started is not None and clock is not None:
+            self._agents.learn(started, clock)
+
     def release(self, threads: Numbers, operation: Operation, key: Hashable) -> None:
         if not len(threads):
             return

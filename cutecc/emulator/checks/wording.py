@@ -21,6 +21,8 @@ def copy_name(operation: Operation) -> str:
     match form.opcode:
         case "wgmma":
             return "a wgmma"
+        case "tcgen05":
+            return f"a tcgen05.{form.modifiers[0]}"
         case "cp" if form.has("reduce"):
             return "a bulk reduction"
         case "cp" if form.has("tensor"):
@@ -102,6 +104,8 @@ def _is_copy_of_threads(operation: Operation) -> bool:
 def _wait(operation: Operation, did: Did) -> str:
     """What waits for an asynchronous operation."""
     form = operation.form
+    if form.opcode == "tcgen05":
+        return tensor_wait(operation)
     if form.opcode == "wgmma":
         return "wait for it with warpgroup.wait_group, and tell other warps at a barrier or an mbarrier"
     if _is_copy_of_threads(operation):
@@ -117,6 +121,35 @@ def late(by: Operation | None) -> str:
     does = "accesses" if by is None else f"{copy_name(by)} may still access"
     end = "the blocks meet at the cluster's barrier before they exit" if by is None else _wait(by, "read")
     return f"{does} the shared memory of a block that exits without waiting for it\n{end}"
+
+
+def tensor_wait(operation: Operation) -> str:
+    """What waits for an operation on tensor memory."""
+    match operation.form.modifiers[0]:
+        case "ld":
+            wait = "the warp that loads waits with cute.arch.fence_view_async_tmem_load"
+        case "st":
+            wait = "the warp that stores waits with cute.arch.fence_view_async_tmem_store"
+        case _:
+            return "wait with mbarrier_wait for an mbarrier that tcgen05.commit, behind the operation, arrives at"
+    return f"{wait}, and tells other threads at a barrier or an mbarrier"
+
+
+def tensor_race(does: Did, by: Operation, did: Did, other: Operation) -> str:
+    """Two accesses to tensor memory that nothing orders; that of `by` came second."""
+    subject = f"{copy_name(by)} {_DOES[does]}" if by.form.modifiers[0] != "dealloc" else "deallocates"
+    may = "may still read" if did == "read" else "may still write"
+    return f"{subject} tensor memory that {copy_name(other)} {may}: nothing orders the two\n{tensor_wait(other)}"
+
+
+def uninitialised_tensor(by: Operation) -> str:
+    if by.form.modifiers[0] != "mma":
+        return f"{copy_name(by)} reads tensor memory that nothing has written since it was allocated"
+    return (
+        "a tcgen05.mma reads tensor memory that nothing has written since it was allocated\n"
+        "the first multiplication into an accumulator does not add: set tcgen05.Field.ACCUMULATE to False; A and scale "
+        "factors in tensor memory have to be stored or copied there before"
+    )
 
 
 _ALONE = "have one thread alone write it, or each a place of its own"

@@ -1,4 +1,4 @@
-"""`tcgen05.alloc`, `dealloc` and `relinquish_alloc_permit`: columns of tensor memory (PTX ISA, "Tensor Memory Allocation").
+"""`tcgen05.alloc`, `dealloc`, `relinquish_alloc_permit`: columns of tensor memory (PTX ISA, "Tensor Memory Allocation").
 
 A warp waits until its multiprocessor has the columns free. With `.cta_group::2` a warp of each of the pair's blocks
 asks, and both get the same columns. A block that has given up its permit may ask for no more. Where hardware puts an
@@ -83,6 +83,13 @@ def allocate(operation: Operation) -> Step:
                 late[row] = first
             else:
                 found[row] = first
+        for row in sorted(found):
+            block = gang.blocks[row]
+            memory = tensor_memory_of(gang.machine, block)
+            allocation = memory.find(block, found[row], found[row] + 1)
+            assert allocation is not None
+            watch = gang.machine.watch
+            watch.tensor_allocation(gang, lanes.only(gang.mask(row)), operation, memory.number, allocation)
         if found:
             _tell(operation, gang, lanes, space, address(gang), found)
         if not late:
@@ -181,6 +188,8 @@ def deallocate(operation: Operation) -> Step:
                 mask = gang.mask(row, lanes.mask[row])
                 gang.machine.fault("tensor-memory", text, operation, gang, mask, describe(address))
                 continue
+            watch = gang.machine.watch
+            watch.tensor_allocation(gang, lanes.only(gang.mask(row)), operation, memory.number, found)
             memory.allocations.remove(found)
             gang.machine.changed(None)
 

@@ -1,8 +1,8 @@
 """`tcgen05.mma`: a thread has its block, or a pair of blocks, multiply A and B into tensor memory.
 
-A is in shared or tensor memory, B in shared memory. Of a pair each block holds half of A's rows and half of B's columns
-at the same places. An instruction takes 32 bytes along K. Sums are made as those of `wgmma` are with 16-bit floats: what
-Blackwell's units keep of a sum nobody has measured here (`numbers.matrix_sums`).
+A is in shared or tensor memory, B in shared memory. Of a pair each block holds half of A's rows and of B's columns, at
+the same places. An instruction takes 32 bytes along K. Sums are made as `wgmma` makes those of 16-bit floats: what
+Blackwell's units keep of a sum is not measured here (`numbers.matrix_sums`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from cutecc.emulator.instructions.issuer import Issuer, issuers
 from cutecc.emulator.instructions.table import Step, instruction
-from cutecc.emulator.instructions.tcgen05_pipe import blocks_of, issue
+from cutecc.emulator.instructions.tcgen05_pipe import COPY, blocks_of, issue
 from cutecc.emulator.machine.lanes import Array, Lanes
 from cutecc.emulator.memory.tensor_memory import CELL, LANES, describe, lane_and_column, tensor_memory_of
 from cutecc.emulator.numbers import matrix_sums
@@ -120,7 +120,8 @@ def _start(issued: _Issued) -> None:
         if lane + int(part.lanes.max()) >= LANES:
             issuer.fault("tensor-memory", f"accumulates in lanes from {lane} on, beyond the last", describe(issued.d))
             return
-    issue(issuer, issued.blocks, lambda agent: _happen(issued, agent))
+    kind = f"{len(issued.blocks)} {issued.form.kind} {issued.form.m} {issued.form.n}"
+    issue(issuer, issued.blocks, lambda agent: _happen(issued, agent), kind, after=(kind, COPY))
 
 
 def _happen(issued: _Issued, agent: Agent) -> None:

@@ -7,7 +7,7 @@ pair of blocks is in both their pipes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from cutecc.emulator.machine.gang import Gang
     from cutecc.emulator.machine.watch import Agent
 
+COPY: Final = "copy"
+"""The kind of `tcgen05.cp` and `shift`."""
 _GROUP: Final = "{cta_group::1,cta_group::2}"
 
 
@@ -39,22 +41,35 @@ def blocks_of(issuer: Issuer) -> tuple[Block, ...] | None:
     return pair
 
 
-def issue(issuer: Issuer, blocks: tuple[Block, ...], action: Callable[[Agent], None]) -> None:
-    """Issue an operation to the pipes of its blocks. `action` does it, and tells the watch what it accesses."""
+def issue(
+    issuer: Issuer,
+    blocks: tuple[Block, ...],
+    action: Callable[[Agent], None],
+    kind: str = "",
+    after: Sequence[str] = (),
+) -> None:
+    """Issue an operation to the pipes of its blocks. `action` does it, and tells the watch what it accesses.
+
+    `after` are the kinds of the thread's earlier operations that it is promised to come after; `kind` is its own.
+    """
     machine, watch = issuer.machine, issuer.machine.watch
     agent = watch.spawn(issuer.gang, Lanes(issuer.mask), issuer.operation) if watch.listens else -1
     memories = [tensor_memory_of(machine, block) for block in blocks]
     before = [each.issued for each in memories if each.issued is not None and not each.issued.done]
-    key = thread_key(issuer)
 
     def act() -> None:
         for each in before:
             machine.finish(each)
         # Else each would keep the one before it, and so on.
         before.clear()
+        if watch.listens:
+            for each in after:
+                watch.order(agent, thread_key(issuer, each))
         action(agent)
         if watch.listens:
-            watch.finish(agent, key)
+            watch.finish(agent, thread_key(issuer))
+            if kind:
+                watch.finish(agent, thread_key(issuer, kind))
 
     operation = issuer.operation
     what = f"the {operation.form} of PTX line {operation.instruction.line}, of {issuer.block.name}"
@@ -63,9 +78,9 @@ def issue(issuer: Issuer, blocks: tuple[Block, ...], action: Callable[[Agent], N
         each.issued = pending
 
 
-def thread_key(issuer: Issuer) -> Hashable:
-    """What the watch knows all by that a thread has issued to its pipe: it only grows."""
-    return "tensor pipe", issuer.block.slot, str(issuer.threads[0])
+def thread_key(issuer: Issuer, kind: str = "") -> Hashable:
+    """What the watch knows all by that a thread has issued to its pipe, or those of a kind: it only grows."""
+    return "tensor pipe", issuer.block.slot, issuer.threads[0], kind
 
 
 @instruction(
@@ -91,11 +106,9 @@ def commit(operation: Operation) -> Step:
 
 
 def _commit(issuer: Issuer, blocks: tuple[Block, ...], barriers: list[int]) -> None:
-    machine, watch, source = issuer.machine, issuer.machine.watch, thread_key(issuer)
+    machine, watch = issuer.machine, issuer.machine.watch
 
     def action(agent: Agent) -> None:
-        if watch.listens:
-            watch.order(agent, source)
         for index in barriers:
             barrier = mbarrier_object.find(machine, index)
             if barrier is not None:
@@ -106,7 +119,7 @@ def _commit(issuer: Issuer, blocks: tuple[Block, ...], barriers: list[int]) -> N
                 machine, index, 1, lambda message, place=place: issuer.report("mbarrier", message, place)
             )
 
-    issue(issuer, blocks, action)
+    issue(issuer, blocks, action, after=("",))
 
 
 @instruction("tcgen05.fence::before_thread_sync", "tcgen05.fence::after_thread_sync")

@@ -11,6 +11,7 @@ from cutecc.emulator.machine.lanes import Array, Lanes
 if TYPE_CHECKING:
     from cutecc.emulator.instructions.operation import Operation
     from cutecc.emulator.machine.gang import Gang
+    from cutecc.emulator.memory.tensor_memory import TensorAllocation
 
 AccessKind = Literal["read", "write", "atomic"]
 Space = Literal["global", "shared", "local", "tensor"]
@@ -56,6 +57,11 @@ class Watch:
 
     def order(self, agent: Agent, key: Hashable) -> None:
         """The operation happens after what was released to `key`, which others may acquire too."""
+
+    def tensor_allocation(
+        self, gang: Gang, lanes: Lanes, operation: Operation, number: int, allocation: TensorAllocation
+    ) -> None:
+        """A warp allocates columns of a multiprocessor's tensor memory, or deallocates them, as `operation` says."""
 
     def release(self, gang: Gang, lanes: Lanes, operation: Operation, key: Hashable) -> None:
         """What the threads have done so far is seen by who acquires `key` afterwards.

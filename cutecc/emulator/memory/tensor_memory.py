@@ -87,11 +87,20 @@ class TensorMemory:
 
     def cells(self, lanes: Array, columns: Array) -> Array:
         """What checks know cells by: a flat array of addresses, `CELL` bytes each."""
-        return ((self.number * LANES + lanes) * COLUMNS + columns).reshape(-1).astype(np.int64) * CELL
+        return _addresses(self.number, lanes, columns)
 
 
 def _holds(allocation: TensorAllocation, first: int, stop: int) -> bool:
     return allocation.first <= first and stop <= allocation.stop
+
+
+def _addresses(number: int, lanes: Array, columns: Array) -> Array:
+    return ((number * LANES + lanes) * COLUMNS + columns).reshape(-1).astype(np.int64) * CELL
+
+
+def cells_of(number: int, allocation: TensorAllocation) -> Array:
+    """The addresses of all cells of an allocation of a multiprocessor, lane by lane."""
+    return _addresses(number, np.arange(LANES)[:, None], np.arange(allocation.first, allocation.stop)[None, :])
 
 
 def tensor_memory_of(machine: Machine, block: Block) -> TensorMemory:
@@ -111,3 +120,9 @@ def describe(address: int) -> str:
     """An address in words: `lane 32, column 64 of tensor memory`."""
     lane, column = lane_and_column(address)
     return f"lane {lane}, column {column} of tensor memory"
+
+
+def describe_cell(address: int) -> str:
+    """A cell in words, by its address among those of all multiprocessors."""
+    lane, column = divmod(address // CELL % (LANES * COLUMNS), COLUMNS)
+    return describe(lane << LANE_SHIFT | column)

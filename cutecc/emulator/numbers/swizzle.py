@@ -11,8 +11,8 @@ along K (K-major), or of a chunk along M or N and a column of K (MN-major); `w` 
 | MN | w chunks | `((w,m),(8,k)):((1,LBO),(w,SBO))` |
 
 The swizzle is applied to the address itself: it flips bits 4… of the address by its bits 7…, one, two or three of them.
-`tcgen05` has the same layouts, and one whose swizzle of 128 bytes leaves 32 together: there MN-major columns of K are in
-groups of 4, not 8.
+`tcgen05` has the same layouts, and one whose swizzle of 128 bytes leaves 32 together: there MN-major columns of K are
+in groups of 4, not 8.
 A base offset shifts where the pattern of those rows begins.
 """
 
