@@ -1,4 +1,4 @@
-"""`tcgen05.alloc`, `dealloc`, `relinquish_alloc_permit`: columns of tensor memory (PTX ISA, "Tensor Memory Allocation").
+"""`tcgen05.alloc`, `dealloc`, `relinquish_alloc_permit`: columns of tensor memory (PTX ISA, "Tensor Memory").
 
 A warp waits until its multiprocessor has the columns free. With `.cta_group::2` a warp of each of the pair's blocks
 asks, and both get the same columns. A block that has given up its permit may ask for no more. Where hardware puts an
