@@ -16,12 +16,13 @@ from cutecc.emulator.instructions.issuer import Issuer, issuers
 from cutecc.emulator.instructions.table import Step, instruction
 from cutecc.emulator.instructions.tcgen05_pipe import COPY, blocks_of, issue
 from cutecc.emulator.machine.lanes import Array, Lanes
-from cutecc.emulator.memory.tensor_memory import CELL, LANES, describe, lane_and_column, tensor_memory_of
+from cutecc.emulator.memory.tensor_memory import CELL, LANES, WARP_LANES, describe, lane_and_column, tensor_memory_of
 from cutecc.emulator.numbers import matrix_sums
-from cutecc.emulator.numbers.instruction_descriptor import TYPES, InstructionDescriptor
+from cutecc.emulator.numbers.instruction_descriptor import SCALE_VECTORS, TYPES, InstructionDescriptor
 from cutecc.emulator.numbers.matrix_elements import bits, numbers
 from cutecc.emulator.numbers.swizzle import CHUNK, MatrixDescriptor
 from cutecc.emulator.numbers.tensor_layouts import Part, parts_of
+from cutecc.emulator.numbers.unpacking import unpack
 from cutecc.ptx.syntax import Address, Vector
 from cutecc.ptx.types import TYPE_BITS
 
@@ -34,6 +35,10 @@ if TYPE_CHECKING:
 _GROUP: Final = "{cta_group::1,cta_group::2}"
 _COLLECTOR: Final = "{collector::a::fill,collector::a::use,collector::a::lastuse,collector::a::discard}?"
 _DEPTH_BYTES: Final = 32
+_ADDRESS: Final = (1 << 30) - 1
+"""Of scales: the bits above say which byte of a cell, as the descriptor does."""
+_PACKING: Final = {"e2m1": "b4x16_p64", "e2m3": "b6x16_p32", "e3m2": "b6x16_p32"}
+"""How elements of less than a byte lie in shared memory where not all are of 4 bits."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -55,9 +60,19 @@ class _Issued:
     """What is in D is divided by 2 to this."""
     disabled: tuple[Array, ...]
     """Lanes of each block that are not written, shape `(LANES,)`."""
+    scales: tuple[int, int] = (0, 0)
+    """Where those of A and B are in tensor memory."""
+    vector: int = 0
+    """Elements along K that share a scale; 0 without scales."""
 
 
-@instruction(f"tcgen05.mma.{_GROUP}.{{{','.join('kind::' + kind for kind in TYPES)}}}.ashift?.{_COLLECTOR}")
+_PLAIN: Final = f"{{{','.join('kind::' + kind for kind in TYPES if kind not in SCALE_VECTORS)}}}"
+_SCALED: Final = f"{{{','.join('kind::' + kind for kind in SCALE_VECTORS)}}}"
+_VECTORS: Final = {"scale_vec::1X": 32, "scale_vec::2X": 32, "scale_vec::4X": 16, "block32": 32, "block16": 16}
+"""Elements along K that share a scale, by the modifier."""
+
+
+@instruction(f"tcgen05.mma.{_GROUP}.{_PLAIN}.ashift?.{_COLLECTOR}")
 def multiply(operation: Operation) -> Step:
     """Without scales."""
     form = operation.form
@@ -84,18 +99,67 @@ def multiply(operation: Operation) -> Step:
             if blocks is None:
                 continue
             place, left, right, said, adds = (int(each[at]) for each in values)
-            found = InstructionDescriptor.decode(said, kind)
-            parts = None if isinstance(found, str) else parts_of(found.m, found.n, len(blocks) == 2)
-            if isinstance(found, str) or parts is None:
-                text = found if isinstance(found, str) else f"multiplies {found.m} rows by {found.n} columns"
-                issuer.fault("tensor-memory", f"its instruction descriptor {text}")
+            found = _decoded(issuer, said, kind, len(blocks))
+            if found is None:
                 continue
             disabled = _disabled(None if masks is None else [int(each[at]) for each in masks], len(blocks))
-            depth = 8 * _DEPTH_BYTES // max(TYPE_BITS[found.a], 8)
             operands = place, left, right, a_in_tensor_memory, bool(adds), scale_d, disabled
-            _start(_Issued(issuer, blocks, found, depth, parts, *operands))
+            _start(_Issued(issuer, blocks, *found, *operands))
 
     return step
+
+
+@instruction(f"tcgen05.mma.{_GROUP}.{_SCALED}.block_scale.{{{','.join(_VECTORS)}}}?.{_COLLECTOR}")
+def multiply_scaled(operation: Operation) -> Step:
+    """With a scale for each row of A and column of B, and as many elements along K as share it."""
+    form = operation.form
+    kind = next(each.removeprefix("kind::") for each in form.modifiers if each.startswith("kind::"))
+    vector = _VECTORS.get(form.one_of(*_VECTORS), SCALE_VECTORS[kind][0])
+    d, a, b, descriptor, scales_a, scales_b, adds = operation.operands
+    a_in_tensor_memory = isinstance(a, Address)
+    read_a = operation.address(a) if isinstance(a, Address) else operation.reader(a, "b64")
+    readers = [
+        operation.address(d),
+        read_a,
+        operation.reader(b, "b64"),
+        operation.reader(descriptor, "b32"),
+        operation.address(scales_a),
+        operation.address(scales_b),
+        operation.reader(adds, "pred"),
+    ]
+
+    def step(gang: Gang, lanes: Lanes) -> None:
+        values = [np.broadcast_to(read(gang), gang.shape) for read in readers]
+        for issuer in issuers(operation, gang, lanes):
+            blocks = blocks_of(issuer)
+            if blocks is None:
+                continue
+            place, left, right, said, *scales, adds = (int(each[issuer.at]) for each in values)
+            found = _decoded(issuer, said, kind, len(blocks))
+            if found is None:
+                continue
+            operands = place, left, right, a_in_tensor_memory, bool(adds), 0, _disabled(None, len(blocks))
+            _start(_Issued(issuer, blocks, *found, *operands, (scales[0], scales[1]), vector))
+
+    return step
+
+
+def _decoded(
+    issuer: Issuer, descriptor: int, kind: str, blocks: int
+) -> tuple[InstructionDescriptor, int, tuple[Part, ...]] | None:
+    """What an instruction descriptor says, K, and where D lies; `None`, and a fault, for what there is not."""
+    found = InstructionDescriptor.decode(descriptor, kind)
+    parts = None if isinstance(found, str) else parts_of(found.m, found.n, blocks == 2)
+    if isinstance(found, str) or parts is None:
+        text = found if isinstance(found, str) else f"has {found.m} rows of A and {found.n} columns of B"
+        issuer.fault("tensor-memory", f"its instruction descriptor {text}")
+        return None
+    return found, _DEPTH_BYTES * _in_a_byte(found.a) // max(TYPE_BITS.get(found.a, 8) // 8, 1), parts
+
+
+def _in_a_byte(type_: str) -> int:
+    """Elements of up to 8 bits."""
+    return 2 if type_ == "e2m1x2" else 1
 
 
 def _disabled(words: list[int] | None, blocks: int) -> tuple[Array, ...]:
@@ -137,9 +201,42 @@ def _happen(issued: _Issued, agent: Agent) -> None:
         right.append(_from_shared(issued, agent, block, issued.b, form.b, half[1], form.transpose_b))
     a = np.concatenate(left) * (-1.0 if form.negate_a else 1.0)
     b = np.concatenate(right) * (-1.0 if form.negate_b else 1.0)
+    if issued.vector:
+        a *= _scales_of_a(issued, agent)
+        b *= _scales(issued, agent, 0, issued.scales[1], form.n, form.scale_b)
     old = _accumulated(issued, agent) if issued.adds else np.zeros((form.m, form.n))
     total = _sum(form)(a, np.ascontiguousarray(b.T), old)
     _put(issued, agent, bits_of(total, form))
+
+
+def _scales_of_a(issued: _Issued, agent: Agent) -> Array:
+    """Each block has those of its own rows."""
+    form, count = issued.form, len(issued.blocks)
+    place, rows = issued.scales[0], form.m // count
+    return np.concatenate([_scales(issued, agent, number, place, rows, form.scale_a) for number in range(count)])
+
+
+def _scales(issued: _Issued, agent: Agent, number: int, address: int, rows: int, first: int) -> Array:
+    """Those of rows of A or columns of B, for each element, `(rows, K)` (PTX ISA, "Scale factor layout").
+
+    32 rows are in the lanes of a warp, the next ones in the next column; a cell has four scales that follow one another
+    along K, from byte `first` on. All four warps' lanes have to have them: those of the first are what counts here.
+    """
+    issuer, block = issued.issuer, issued.blocks[number]
+    memory, (lane, column) = tensor_memory_of(issuer.machine, block), lane_and_column(address & _ADDRESS)
+    along = -(-issued.depth // issued.vector)
+    wide = -(-(first + along) // CELL)
+    stop = column + rows // WARP_LANES * wide
+    if not memory.has(block, column, stop):
+        text = f"reads scales in columns {column} to {stop - 1} of tensor memory, which {block.name} has not allocated"
+        issuer.fault("tensor-memory", text, describe(address))
+        return np.ones((rows, issued.depth))
+    _tell(issued, agent, "read", number, np.arange(LANES), column, stop)
+    assert issued.form.scales is not None
+    cells = np.ascontiguousarray(memory.words[lane : lane + WARP_LANES, column:stop])
+    found = numbers(cells, issued.form.scales).reshape(WARP_LANES, rows // WARP_LANES, wide * CELL)
+    rowwise = found.transpose(1, 0, 2).reshape(rows, -1)[:, first : first + along]
+    return np.repeat(rowwise, issued.vector, axis=1)[:, : issued.depth]
 
 
 def bits_of(total: Array, form: InstructionDescriptor) -> Array:
@@ -152,6 +249,8 @@ def bits_of(total: Array, form: InstructionDescriptor) -> Array:
 def _sum(form: InstructionDescriptor) -> matrix_sums.Sum:
     if form.d == "s32":
         return matrix_sums.whole
+    if form.scales is not None:
+        return lambda left, right, added: np.matmul(left, right) + added
     result = "f16" if form.d == "f16" else "f32"
     return matrix_sums.aligned_to_largest(matrix_sums.WIDE, (result, form.a, form.b, result))
 
@@ -167,7 +266,7 @@ def _from_shared(
             "tensor-memory", f"its shared memory descriptor names swizzle {descriptor >> 61}, which there is not"
         )
         return np.zeros((rows, depth))
-    elements = 8 * CHUNK // max(TYPE_BITS[type_], 8)
+    elements = CHUNK * _in_a_byte(type_) // max(TYPE_BITS.get(type_, 8) // 8, 1)
     if transposed:
         start, offsets = decoded.chunks("mn", depth, rows // elements)
     else:
@@ -179,7 +278,10 @@ def _from_shared(
     places = start + block.slot * memory.shared_stride + offsets
     if issuer.machine.watch.listens:
         issuer.machine.watch.asynchronous_access(agent, issuer.operation, "read", "shared", places.reshape(-1), CHUNK)
-    found = numbers(memory.shared.view(np.complex128)[places // CHUNK].view(np.uint32), type_)
+    words = memory.shared.view(np.complex128)[places // CHUNK].view(np.uint32)
+    if type_ in _PACKING:
+        words = unpack(words, _PACKING[type_])
+    found = numbers(words, type_)
     return found.T if transposed else found
 
 
