@@ -172,7 +172,7 @@ def _populate(machine: Machine, program: Program, wave: Sequence[int], schedule:
         cluster = clusters.get(which)
         if cluster is None:
             cluster = clusters[which] = Cluster(index_of(which, clusters_of(shape.grid, shape.cluster)), shape.cluster)
-        block = Block(index_of(number, shape.grid), slot, shape.threads, cluster, rank, slot)
+        block = Block(index_of(number, shape.grid), slot, shape.threads, cluster, rank, processor=slot)
         block.live_warps = -(-shape.threads // WARP)
         cluster.blocks.append(block)
         machine.blocks.append(block)

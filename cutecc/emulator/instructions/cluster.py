@@ -13,7 +13,13 @@ from cutecc.emulator.instructions.transfer import SharedOperand, Transfer, post_
 from cutecc.emulator.instructions.types import DTYPES, bits_of
 from cutecc.emulator.machine.lanes import Array, Lanes
 from cutecc.emulator.memory.conflicts import Update
-from cutecc.emulator.memory.spaces import CLUSTER_OFFSET_MASK, CLUSTER_SHIFT, SHARED_ADDRESS_MASK, SHARED_APERTURE
+from cutecc.emulator.memory.spaces import (
+    CLUSTER_OFFSET_MASK,
+    CLUSTER_SHIFT,
+    FIRST_RANK,
+    SHARED_ADDRESS_MASK,
+    SHARED_APERTURE,
+)
 
 if TYPE_CHECKING:
     from cutecc.emulator.instructions.operation import Operation
@@ -35,7 +41,7 @@ def mapa(operation: Operation) -> Step:
 
     def step(gang: Gang, lanes: Lanes) -> Waiting | None:
         offset = read(gang) & np.uint64(CLUSTER_OFFSET_MASK)
-        block = np.broadcast_to(read_rank(gang), gang.shape).astype(np.uint64) + np.uint64(1)
+        block = np.broadcast_to(read_rank(gang), gang.shape).astype(np.uint64) + np.uint64(FIRST_RANK)
         found = offset | block << np.uint64(CLUSTER_SHIFT) | aperture
         write(gang, lanes, found.astype(DTYPES[type_]))
 
@@ -51,7 +57,7 @@ def getctarank(operation: Operation) -> Step:
     def step(gang: Gang, lanes: Lanes) -> Waiting | None:
         window = (read(gang) & np.uint64(SHARED_ADDRESS_MASK)) >> np.uint64(CLUSTER_SHIFT)
         own = np.array([[block.rank] for block in gang.blocks], np.uint64)
-        found = np.where(window == 0, own, window - np.uint64(1))
+        found = np.where(window == 0, own, window - np.uint64(FIRST_RANK))
         write(gang, lanes, np.broadcast_to(found, gang.shape).astype(np.uint32))
 
     return step

@@ -15,6 +15,7 @@ from cutecc.emulator.instructions.types import DTYPES, bits_of
 from cutecc.emulator.memory.spaces import (
     APERTURE_SHIFT,
     CLUSTER_SHIFT,
+    FIRST_RANK,
     LOCAL_APERTURE,
     MODULE_APERTURE,
     OFFSET_MASK,
@@ -177,7 +178,7 @@ def _is_space(operation: Operation) -> Step:
             result = top == aperture
         if space in ("shared", "shared::cta"):
             rank = (address & np.uint64(SHARED_ADDRESS_MASK)) >> np.uint64(CLUSTER_SHIFT)
-            own = np.array([[block.rank + 1] for block in gang.blocks], np.uint64)
+            own = np.array([[block.rank + FIRST_RANK] for block in gang.blocks], np.uint64)
             result &= (rank == 0) | (rank == own)
         write(gang, lanes, result)
 

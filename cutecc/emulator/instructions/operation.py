@@ -99,7 +99,9 @@ class Operation:
             case Special(name):
                 return lambda gang: _as(gang.special(name), dtype)
             case Symbol(name, offset):
-                _, address = self.symbol(name)
+                space, address = self.symbol(name)
+                if space == "shared" and self.scope.names_ranks:
+                    return lambda gang: _as(gang.shared_base + np.uint64(address + offset), dtype)
                 constant = np.array((address + offset) & (2**64 - 1), np.uint64).astype(dtype)[()]
                 return lambda gang: constant
             case Not(register) if dtype.kind == "b":

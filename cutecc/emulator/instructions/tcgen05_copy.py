@@ -1,4 +1,4 @@
-"""`tcgen05.cp`: a matrix of shared memory into tensor memory, through the tensor pipe; and `tcgen05.shift` of rows there.
+"""`tcgen05.cp`: a matrix of shared memory into tensor memory, through the tensor pipe; and `tcgen05.shift` of rows.
 
 A shape is rows by bits; rows are laid out in shared memory as those of a K-major operand. With a multicast the rows go
 to the lanes of several warps. With `.cta_group::2` each block of the pair copies its own memory.

@@ -85,6 +85,7 @@ def load(operation: Operation) -> Step:
     read_target, read_mbarrier = operation.address(target), operation.address(mbarrier)
     read_source, read_coordinates = operation.address(source), _coordinates(operation, source)
     im2col, multicast = operation.form.has("im2col"), operation.form.has("multicast::cluster")
+    pairs = operation.form.has("cta_group::2")
     # Of each mode but the channels and the images.
     taps = _dimensions(operation) - 2
     read_offsets: Reader | None = operation.vector_reader(rest.pop(0), "u16", taps) if im2col else None
@@ -105,7 +106,8 @@ def load(operation: Operation) -> Step:
             place, barrier = to.place(issuer, shape.extent, _SHARED_ALIGNMENT), ends.mbarrier(issuer)
             if place is None or barrier is None:
                 continue
-            places, barriers = (destinations(issuer, each, masks) for each in (place.index, barrier))
+            places = destinations(issuer, place.index, masks)
+            barriers = destinations(issuer, barrier, masks, of_pairs=pairs)
             _load(issuer, boxes, shape, places, barriers, f"a tensor copy of {shape.size} bytes to {place.text}")
 
     return step

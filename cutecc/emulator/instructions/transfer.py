@@ -153,11 +153,17 @@ def post_to_group(issuer: Issuer, action: Callable[[Transfer], None], what: str)
         each.add(pending)
 
 
-def destinations(issuer: Issuer, index: int, masks: Array | None) -> list[int]:
-    """The same place in the shared memory of each block of the cluster whose bit is set in the thread's mask."""
+def destinations(issuer: Issuer, index: int, masks: Array | None, *, of_pairs: bool = False) -> list[int]:
+    """The same place in the shared memory of each block of the cluster whose bit is set in the thread's mask.
+
+    With `of_pairs` it is the block of each one's pair whose rank is even or odd as that of the place's own block is.
+    """
     if masks is None:
         return [index]
-    mask, memory = int(masks[issuer.at]), issuer.machine.memory
-    offset = index % memory.shared_stride
+    mask, machine = int(masks[issuer.at]), issuer.machine
+    slot, offset = divmod(index, machine.memory.shared_stride)
     blocks = issuer.block.cluster.blocks
-    return [block.slot * memory.shared_stride + offset for block in blocks if mask >> block.rank & 1]
+    chosen = [block for block in blocks if mask >> block.rank & 1]
+    if of_pairs:
+        chosen = [blocks[block.rank & ~1 | machine.blocks[slot].rank & 1] for block in chosen]
+    return [block.slot * machine.memory.shared_stride + offset for block in chosen]

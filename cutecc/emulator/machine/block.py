@@ -38,12 +38,12 @@ class Block:
     cluster: Cluster
     rank: int
     """`%cluster_ctarank`."""
-    processor: int
-    """The multiprocessor that it is on, by a number."""
     state: dict[str, Any] = field(default_factory=dict[str, Any])
     """What instruction families keep per block, by a name of theirs: `barriers`."""
     live_warps: int = 0
     """Warps that have not exited."""
+    processor: int = 0
+    """The multiprocessor that it is on, by a number."""
 
     @property
     def name(self) -> str:

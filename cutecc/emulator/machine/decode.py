@@ -57,9 +57,10 @@ def decode(module: Module, kernel: str, limits: Limits = Limits()) -> Program:
     program = Program(kernel, module.target, parameters=entry.parameters)
     program.required_block = entry.directives.get("reqntid", ())
     decoders: dict[str, _Decoder] = {}
+    pairs = any("cta_group::2" in each.modifiers for function in functions for each in function.instructions)
     slot, start = 0, 0
     for function in functions:
-        scope = FunctionScope(function, slot, layout.symbols(function))
+        scope = FunctionScope(function, slot, layout.symbols(function), pairs)
         decoders[function.name] = decoder = _Decoder(function, scope, start, module, decoders)
         program.widths += scope.widths
         program.registers[function.name] = list(function.registers)

@@ -14,6 +14,7 @@ import numpy as np
 
 from cutecc.emulator.machine.fragment import Fragment, Waiting
 from cutecc.emulator.machine.lanes import WARP, Array, Lanes, Mask
+from cutecc.emulator.memory.spaces import CLUSTER_SHIFT, FIRST_RANK
 
 if TYPE_CHECKING:
     from cutecc.emulator.instructions.warpgroup import InFlight
@@ -40,6 +41,9 @@ class Gang:
             cluster.gangs.append(self)
         self.block_slots: Array = np.array([[block.slot] for block in self.blocks])
         """Shape `(warps, 1)`: which window of the shared memory is the warp's own."""
+        ranks = np.array([[block.rank] for block in self.blocks], np.uint64)
+        self.shared_base: Array = np.broadcast_to(ranks + np.uint64(FIRST_RANK) << np.uint64(CLUSTER_SHIFT), self.shape)
+        """Of each thread: its block's shared memory, in addresses that say the rank."""
         self.warp_numbers: Array = np.array([[number] for _, number in warps])
         """Within the block, shape `(warps, 1)`."""
         self.threads: Array = self.warp_numbers * WARP + np.arange(WARP)

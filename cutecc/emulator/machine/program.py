@@ -64,8 +64,13 @@ def reserved_shared_bytes(target: str) -> int:
 class FunctionScope:
     """What names mean in one function."""
 
-    def __init__(self, function: Function, first_slot: int, symbols: Mapping[str, tuple[str, int]]) -> None:
+    def __init__(
+        self, function: Function, first_slot: int, symbols: Mapping[str, tuple[str, int]], names_ranks: bool = False
+    ) -> None:
         """`symbols` are the module's, the function's own and its parameters: state space and address."""
+        self.names_ranks = names_ranks
+        """Whether addresses of shared variables say which block of the cluster it is: as hardware has them, and as
+        kernels for pairs of blocks need them, who make of them the pair's first block's."""
         names = list(function.registers)
         self.function = function
         self._slots = {name: first_slot + number for number, name in enumerate(names)}

@@ -9,7 +9,7 @@ import numpy as np
 
 from cutecc.emulator.machine.lanes import Array, Mask
 from cutecc.emulator.memory.names import Names
-from cutecc.emulator.memory.spaces import CLUSTER_OFFSET_MASK, CLUSTER_SHIFT, SHARED_ADDRESS_MASK
+from cutecc.emulator.memory.spaces import CLUSTER_OFFSET_MASK, CLUSTER_SHIFT, FIRST_RANK, SHARED_ADDRESS_MASK
 
 if TYPE_CHECKING:
     from cutecc.emulator.machine.gang import Gang
@@ -52,14 +52,15 @@ class SharedWindows:
         return offsets + slots * self.stride, inside
 
     def _slots_of_cluster(self, gang: Gang) -> Array:
-        """Of each warp: its own block's slot, then those of its cluster's blocks by rank; -1 where there is none."""
+        """Of each warp, by what addresses say: its own block's slot, those of its cluster's by rank; else -1."""
         table = self._slots.get(gang)
         if table is None:
             ranks = max(len(block.cluster.blocks) for block in gang.blocks)
-            table = np.full((gang.warps, 1 + ranks), -1)
+            table = np.full((gang.warps, FIRST_RANK + ranks), -1)
             for row, block in enumerate(gang.blocks):
                 slots = [each.slot for each in block.cluster.blocks]
-                table[row, : 1 + len(slots)] = [block.slot, *slots]
+                table[row, 0] = block.slot
+                table[row, FIRST_RANK : FIRST_RANK + len(slots)] = slots
             self._slots[gang] = table
         return table
 
@@ -73,7 +74,7 @@ class SharedWindows:
         if name := self.names.shared(offset, self.dynamic):
             text = f"{name} ({text})"
         if rank:
-            text += f" of the cluster's block {rank - 1}"
+            text += f" of the cluster's block {rank - FIRST_RANK}"
         past = offset - self.size
         if past >= 0:
             text += f", {f'{past} bytes' if past else 'just'} past the end of {self.size - self.reserved} bytes"

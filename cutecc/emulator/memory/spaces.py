@@ -30,7 +30,9 @@ OFFSET_MASK: Final = SHARED_APERTURE - 1
 """What remains of a generic address without its window."""
 
 CLUSTER_SHIFT: Final = 24
-"""A `shared::cluster` address is `(rank + 1) << 24 | offset`; below `1 << 24` it is the own block's."""
+"""A `shared::cluster` address is `(rank + 2) << 24 | offset`; below `1 << 24` it is the own block's."""
+FIRST_RANK: Final = 2
+"""What is added to a rank there. It is even: kernels clear the lowest bit of a rank for the first block of a pair."""
 CLUSTER_OFFSET_MASK: Final = (1 << CLUSTER_SHIFT) - 1
 SHARED_ADDRESS_MASK: Final = (1 << 32) - 1
 
