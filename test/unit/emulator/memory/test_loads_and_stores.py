@@ -13,7 +13,14 @@ from memories import Told, address, addresses, machine_with
 
 from cutecc.emulator.checks.finding import Finding
 from cutecc.emulator.machine.lanes import Lanes
-from cutecc.emulator.memory.spaces import LOCAL_APERTURE, MODULE_APERTURE, PARAM_APERTURE, SHARED_APERTURE
+from cutecc.emulator.memory.spaces import (
+    CLUSTER_SHIFT,
+    FIRST_RANK,
+    LOCAL_APERTURE,
+    MODULE_APERTURE,
+    PARAM_APERTURE,
+    SHARED_APERTURE,
+)
 from cutecc.errors import EmulatorError
 
 LANES = np.arange(32)
@@ -289,7 +296,7 @@ def test_shared_memory_ends_where_it_ends() -> None:
 
 def test_shared_memory_of_the_cluster() -> None:
     machine = machine_with(threads=32, blocks=3, clustered=True)
-    where = np.repeat((np.array([1, 2, 0]) + 1) << 24, 32) | np.tile(LANES * 4, 3)
+    where = np.repeat((np.array([1, 2, 0]) + FIRST_RANK) << CLUSTER_SHIFT, 32) | np.tile(LANES * 4, 3)
     values = np.arange(96, dtype=np.uint32)
     run_instruction("st.shared::cluster.b32 [%a], %v;", {"%a": where.astype(np.uint32), "%v": values}, machine=machine)
     windows = [machine.memory.window(slot)[:128].view(np.uint32)[0] for slot in range(3)]
@@ -299,7 +306,7 @@ def test_shared_memory_of_the_cluster() -> None:
     )
     assert index[:, 0].tolist() == [2048, 4096, 0]
     with pytest.raises(EmulatorError, match=r"shared\+0 of the cluster's block 3"):
-        load("ld.shared::cluster.b32 %d, [%a];", np.full(96, 4 << 24, np.uint32), machine)
+        load("ld.shared::cluster.b32 %d, [%a];", np.full(96, FIRST_RANK + 3 << CLUSTER_SHIFT, np.uint32), machine)
 
 
 def test_local_memory_is_each_threads_own() -> None:
@@ -364,7 +371,7 @@ def test_conversions_there_and_back(space: str, aperture: int) -> None:
 
 def test_shared_of_another_block_is_not_ones_own() -> None:
     machine = machine_with(blocks=2, clustered=True)
-    where = np.full(64, SHARED_APERTURE | 1 << 24 | 4, np.uint64)
+    where = np.full(64, SHARED_APERTURE | FIRST_RANK << CLUSTER_SHIFT | 4, np.uint64)
     for space, own in [("shared", [True, False]), ("shared::cta", [True, False]), ("shared::cluster", [True, True])]:
         found = run_instruction(f"isspacep.{space} %p, %a;", {"%a": where}, {"%p": "pred"}, machine=machine)
         assert found["%p"][:, 0].tolist() == own
