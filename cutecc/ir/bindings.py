@@ -9,6 +9,7 @@ in place, the moment anybody asks it for something of its own.
 from __future__ import annotations
 
 import importlib
+import importlib.abc
 import importlib.machinery
 import importlib.util
 import sys
@@ -88,6 +89,7 @@ class _DeferredPackage(types.ModuleType):
     def defer(self) -> None:
         # Without a `__path__` of its own, the import of any submodule asks `__getattr__` for it.
         del self.__path__
+        sys.meta_path.insert(0, _OnceImported())
 
     def __getattr__(self, name: str) -> Any:
         with _lock, held():
@@ -106,6 +108,31 @@ class _DeferredPackage(types.ModuleType):
                         del sys.modules[_PACKAGE]
                     raise
         return getattr(self, name)
+
+
+class _OnceImported(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Gives a submodule that the deferred package has brought with it to the import statement that asked for it first.
+
+    The statement looks at `sys.modules` before it asks the package for its path, and not again: it would run the
+    submodule a second time.
+    """
+
+    def find_spec(
+        self, name: str, path: object = None, target: types.ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        # With a target it is a reload.
+        if target is not None or not name.startswith(f"{_PACKAGE}.") or name not in sys.modules:
+            return None
+        return importlib.machinery.ModuleSpec(name, self)
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
+        found = sys.modules[spec.name]
+        spec.loader_state = found.__spec__
+        return found
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        assert module.__spec__ is not None
+        module.__spec__ = module.__spec__.loader_state
 
 
 def _detach_namespaces() -> None:

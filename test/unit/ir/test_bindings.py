@@ -85,6 +85,7 @@ def test_the_dsl_works_before_and_after(tmp_path, parts) -> None:
         "import cutlass; assert cutlass.Float32",
         "from cutlass import cute; assert cute.Tensor",
         "import cutlass.cute; assert cutlass.cute.jit",
+        "import cutlass.cute; assert cutlass.cute.typing and cutlass.cute.__spec__.loader",
         "import importlib; assert importlib.import_module('cutlass.cute.runtime').make_fake_stream",
         "import importlib.util; assert importlib.util.find_spec('cutlass').origin",
     ],
