@@ -18,7 +18,7 @@ LINE_INFO_HINT = (
     "options=cutecc.CompileOptions(line_info=True), or --line-info in a shell"
 )
 """For code that does not say its lines."""
-OLDEST, NEWEST = Target(8, 0), Target.parse("sm_121a")
+OLDEST, NEWEST = Target(8, 0), Target.parse(EMULATED_TARGET)
 """The targets that the emulator models, and all between them."""
 
 

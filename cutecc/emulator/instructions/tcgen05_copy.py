@@ -44,7 +44,7 @@ _ALL: Final = _warps(0, 1, 2, 3)
 _TARGETS: Final[dict[str, tuple[Array, ...]]] = {
     "128x256b": (_ALL,),
     "128x128b": (_ALL,),
-    "4x256b": (np.arange(4),),
+    "4x256b": (np.arange(4) * WARP_LANES,),
     "64x128b.warpx2::02_13": (_warps(0, 1), _warps(2, 3)),
     "64x128b.warpx2::01_23": (_warps(0, 2), _warps(1, 3)),
     "32x128b.warpx4": tuple(_warps(each) for each in range(4)),

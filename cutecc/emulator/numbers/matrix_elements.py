@@ -6,12 +6,11 @@ Numbers are `float64`, which holds each element, and the product of any two (but
 from __future__ import annotations
 
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
 from cutecc.emulator.machine.lanes import Array
-from cutecc.emulator.numbers.formats import FORMATS, Format
 
 _KINDS: Final = {
     **{"e4m3": "fp8", "e5m2": "fp8", "s8": "int8", "u8": "int8", "s4": "int4", "u4": "int4"},
@@ -92,25 +91,17 @@ def _table(type_: str) -> Array:
         case "u4" | "s4":
             found = byte[:, None] >> np.array([0, 4]) & 15
             return (found if type_ == "u4" else (found ^ 8) - 8).astype(np.float64)
-        case "e2m1x2":
-            return _table("e2m1")[np.stack([byte & 15, byte >> 4], axis=1), 0]
-        case "ue8m0":
-            return np.where(byte == 255, np.nan, 2.0 ** (np.minimum(byte, 254) - 127.0))[:, None]
-        case "ue4m3":
-            return np.array([_number(int(each) & 127, FORMATS["e4m3"]) for each in byte])[:, None]
+        case "e5m2":
+            return (byte.astype(np.uint16) << 8).view(np.float16).astype(np.float64)[:, None]
+        case "e4m3":
+            return np.array([_e4m3(int(each)) for each in byte])[:, None]
         case _:
-            return np.array([_number(int(each), FORMATS[type_]) for each in byte])[:, None]
+            raise KeyError(type_)
 
 
-def _number(byte: int, format: Format) -> float:
-    """What the lowest bits of a byte are; those above are ignored."""
-    byte &= (1 << format.width) - 1
-    sign = -1.0 if byte >> (format.width - 1) else 1.0
-    exponent, fraction = byte >> format.mantissa & (1 << format.exponent) - 1, byte & (1 << format.mantissa) - 1
-    if format.special == "nan" and byte & ~(1 << (format.width - 1)) == format.nan:
+def _e4m3(byte: int) -> float:
+    sign, exponent, fraction = -1.0 if byte & 128 else 1.0, byte >> 3 & 15, byte & 7
+    if byte & 127 == 127:
         return float("nan")
-    if format.special == "ieee" and exponent == (1 << format.exponent) - 1:
-        return float("nan") if fraction else sign * float("inf")
-    if exponent == 0:
-        return sign * fraction * 2.0 ** (format.lowest - format.mantissa)
-    return sign * (fraction + (1 << format.mantissa)) * 2.0 ** (exponent - format.bias - format.mantissa)
+    magnitude: Any = fraction * 2.0**-9 if exponent == 0 else (8 + fraction) * 2.0 ** (exponent - 10)
+    return sign * magnitude

@@ -14,6 +14,8 @@ from cutecc.emulator.machine.lanes import Array
 
 UNPACKED: Final = {"b4x16_p64": 4, "b6x16_p32": 6}
 """Bits of an element, by the name of the format."""
+UNPACKED_SHIFTS: Final = {"b4x16_p64": 2, "b6x16_p32": 0}
+"""Where those bits are in the byte."""
 
 
 def unpack(words: Array, source_format: str) -> Array:
@@ -23,4 +25,4 @@ def unpack(words: Array, source_format: str) -> Array:
     bits = np.unpackbits(data[..., : 2 * width], axis=-1, bitorder="little")
     elements = bits.reshape(*bits.shape[:-1], 16, width)
     packed = np.packbits(elements, axis=-1, bitorder="little").reshape(*words.shape[:-1], -1)
-    return np.ascontiguousarray(packed).view(np.uint32)
+    return np.ascontiguousarray(packed << UNPACKED_SHIFTS[source_format]).view(np.uint32)
