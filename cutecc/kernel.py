@@ -262,23 +262,21 @@ class KernelSet(Mapping[str, Kernel]):
         """Launch the kernel that fits; arguments and errors as those of `Kernel`."""
         if kwargs and "device" in kwargs and self._any().launcher.binder.names_device(kwargs):
             if kwargs["device"] == "cpu":
-                self.modelled(*args, **kwargs)
+                self.emulated(*args, **kwargs)
                 return
             del kwargs["device"]
         self._fitting(args, kwargs)(*args, **kwargs)
 
     def emulate(self, /, *args: Any, **kwargs: Any) -> Emulation:
-        """As `Kernel.emulate`, of the kernel `modelled`; `Emulation.target` says which."""
-        return self.modelled.emulate(*args, **kwargs)
+        """As `Kernel.emulate`, of the kernel `emulated`; `Emulation.target` says which."""
+        return self.emulated.emulate(*args, **kwargs)
 
     @property
-    def modelled(self) -> Kernel:
-        """The kernel that the emulator runs: the one for the newest target that it models, up to `sm_90a`."""
-        from cutecc.emulator.names import best_modelled
+    def emulated(self) -> Kernel:
+        """The kernel that the emulator runs: the one for the newest target up to `sm_90a`, else for the newest."""
+        from cutecc.emulator.names import emulated_target
 
-        # Without one, the first says what is modelled.
-        target = best_modelled(self._kernels)
-        return self._any() if target is None else self._kernels[target]
+        return self._kernels[emulated_target(self._kernels)]
 
     def prepare(self, /, *args: Any, **kwargs: Any) -> Prepared:
         """As `Kernel.prepare`."""

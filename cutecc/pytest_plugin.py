@@ -175,7 +175,7 @@ def _names(kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[s
     """The names of the parameters that `args` are for."""
     if (function := getattr(kernel, "__cutecc_wrapped__", None)) is not None:  # of @cutecc.jit
         return [*inspect.signature(function).parameters]
-    one = getattr(kernel, "modelled", kernel)  # of a set
+    one = getattr(kernel, "emulated", kernel)  # of a set
     return one.launcher.binder.positional_names(args, kwargs)
 
 

@@ -32,7 +32,9 @@ class Limits:
     grid_sizes: tuple[int, int, int] = (2**31 - 1, 65535, 65535)
     """Blocks in x, y and z."""
     blocks_per_cluster: int = 16
-    """With `cudaFuncAttributeNonPortableClusterSizeAllowed`, which the DSL sets; 8 without. 0 where there are none."""
+    """With `cudaFuncAttributeNonPortableClusterSizeAllowed`, which the DSL sets; 8 without. 0 where there are none.
+
+    Of Blackwell, NVIDIA's tuning guide says that the B200 has more than 8."""
 
     @property
     def warps_per_sm(self) -> int:
@@ -50,8 +52,8 @@ _LIMITS: dict[tuple[int, int], Limits] = {
     (10, 0): Limits(2048, 32, 228 * _KIB, 227 * _KIB),
     (10, 3): Limits(2048, 32, 228 * _KIB, 227 * _KIB),
     (11, 0): Limits(1536, 24, 228 * _KIB, 227 * _KIB),
-    (12, 0): Limits(1536, 24, 100 * _KIB, 99 * _KIB),
-    (12, 1): Limits(1536, 24, 100 * _KIB, 99 * _KIB),
+    (12, 0): Limits(1536, 24, 100 * _KIB, 99 * _KIB, blocks_per_cluster=8),
+    (12, 1): Limits(1536, 24, 100 * _KIB, 99 * _KIB, blocks_per_cluster=8),
 }
 _SUFFIXES = {8: ("",), 9: ("", "a"), 10: ("", "a", "f"), 11: ("", "a", "f"), 12: ("", "a", "f")}
 _NAME = re.compile(r"sm_([0-9]{1,9})([0-9])([af]?)")

@@ -12,7 +12,7 @@ from cutecc.cli.subject import Function, Subject, runs_here
 from cutecc.compilation.from_file import lower_file
 from cutecc.compilation.request import CompileOptions, with_line_info
 from cutecc.config import Settings
-from cutecc.emulator.names import EMULATED_TARGET, NEWEST, OLDEST
+from cutecc.emulator.names import EMULATED_TARGET
 from cutecc.errors import Error, UsageError
 from cutecc.frontend.header import Header, read_header
 from cutecc.frontend.kernel_file import split_path
@@ -64,10 +64,7 @@ def _check_targets(targets: Sequence[str], capability: tuple[int, int] | None) -
     names = ", ".join(targets)
     if capability is not None:
         raise UsageError(f"--target {names}: this GPU runs code for one target, {native_target(capability)}")
-    hint = [f"compile for one of these: --target {NEWEST}"]
-    if len(targets) > 1:
-        raise UsageError(f"--target {names}: the emulator runs code for one target, {OLDEST} to {NEWEST}", hints=hint)
-    raise UsageError(f"the emulator runs code for {OLDEST} to {NEWEST}; {names} it does not model", hints=hint)
+    raise UsageError(f"--target {names}: the emulator runs code for one target at a time", hints=["name one of them"])
 
 
 def _companions(path: str, header: Header, *, own: bool) -> tuple[Function | None, tuple[Function, ...]]:
@@ -87,13 +84,7 @@ def _target(header: Header, capability: tuple[int, int] | None) -> str | None:
         if runs_here(target.name, capability):
             return target.name
     if capability is None:
-        if not targets:
-            return EMULATED_TARGET
-        raise UsageError(
-            f"the kernel is for {header.target}, and the emulator models {OLDEST} to {NEWEST}",
-            header.sources.get("target"),
-            hints=[f"to compile it for one of these all the same: --target {NEWEST}"],
-        )
+        return EMULATED_TARGET
     portable = [target for target in targets if not target.suffix and (target.major, target.minor) <= capability]
     if portable or not targets:
         return native_target(capability)

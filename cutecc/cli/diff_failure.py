@@ -10,7 +10,6 @@ import click
 
 from cutecc.cli.option_texts import split_names
 from cutecc.cli.sizes import sizes_text
-from cutecc.emulator.names import models
 from cutecc.errors import Error, SourceLocation
 from cutecc.support.harmless import message_text, one_line, readable
 
@@ -44,7 +43,7 @@ def sanitize_hint(context: click.Context, kernel: PlannedKernel, run: Run) -> st
     """The command that looks for what is wrong in the first variant of a kernel; `None` where none does."""
     from cutecc.cli.sanitize import sanitize_command
 
-    if not models(kernel.target) or (run.verdict == "fails" and not run.in_kernel):
+    if run.verdict == "fails" and not run.in_kernel:
         return None
     values = context.params
     pipeline, backend = split_names((values["pipelines"],))[0], split_names((values["backends"],))[0]

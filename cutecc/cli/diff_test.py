@@ -117,8 +117,6 @@ def _run_here(
     kernels: tuple[str, ...], values: dict[str, Any], folder: Path, changes: list[str], command: Command
 ) -> int:
     from cutecc.runtime.workspace import Workspace
-    from cutecc.workbench.plan import PlannedKernel
-    from cutecc.workbench.running import KernelResult
     from cutecc.workbench.workers import Workers
 
     settings = _settings(values)
@@ -128,15 +126,9 @@ def _run_here(
         if target is None and isinstance(device, Workspace):
             target = native_target(device.compute_capability)
         inputs = _inputs(kernels, values, target)
-        unmodelled = _unmodelled(inputs) if on_cpu else []
-        inputs = [each for each in inputs if each not in unmodelled]
         choice = _choice(values, on_cpu=on_cpu)
         points = _points(values, on_cpu=on_cpu, run_on="cpu" if on_cpu else "cuda")
-        # Of a file's own targets, those that run here are what was asked for.
-        run = {each.file for each in inputs} if target is None else ()
-        left_out = [each for each in unmodelled if each.file not in run]
-        named = _named([*inputs, *left_out])
-        report = Report(values["quiet"], values["as_json"], changes, choice.edits, named, command)
+        report = Report(values["quiet"], values["as_json"], changes, choice.edits, _named(inputs), command)
         results: list[KernelResult] = []
         blames: dict[int, list[Blame]] = {}
         with Workers(values["jobs"], len(inputs)) as workers:
@@ -147,22 +139,7 @@ def _run_here(
                     blames[len(results)] = _bisect(result, folder, choice, device, settings, workers, report)
                 report.kernel(result, blames.get(len(results), []))
                 results.append(result)
-        for each in left_out:
-            note = f"the emulator does not model {each.target}"
-            results.append(KernelResult(PlannedKernel(each.name, each.file, each.target, [], note=note)))
-            report.kernel(results[-1], [])
         return _end(results, blames, device.name, report)
-
-
-def _unmodelled(inputs: Sequence[Input]) -> list[Input]:
-    """Those whose target the emulator does not model. Raises `UsageError` when that is all."""
-    from cutecc.emulator.names import models
-
-    unmodelled = [each for each in inputs if not each.failure and not models(each.target)]
-    if len(unmodelled) == len(inputs):
-        targets = ", ".join(dict.fromkeys(each.target for each in unmodelled))
-        raise UsageError(f"the emulator does not model {targets}")
-    return unmodelled
 
 
 def _named(inputs: Sequence[Input]) -> frozenset[tuple[str, str]]:

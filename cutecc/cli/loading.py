@@ -10,11 +10,12 @@ import cutecc
 from cutecc.arguments.grammar import parse_spec
 from cutecc.cli.files import is_record
 from cutecc.cli.option_texts import split_arg
-from cutecc.cli.subject import Subject, runs_here
+from cutecc.cli.subject import Subject
 from cutecc.errors import RecordError, SourceLocation, UsageError
 from cutecc.harness.arguments import specs_of
-from cutecc.kernel import KernelSet
+from cutecc.kernel import Kernel, KernelSet
 from cutecc.record import Workload
+from cutecc.runtime.device import runs_on
 from cutecc.support.distributions import needed_by
 from cutecc.support.spelling import did_you_mean
 from cutecc.target import Target
@@ -56,10 +57,7 @@ def load_subject(
 
 def _from_record(text: str, capability: tuple[int, int] | None, args: Sequence[str], untrusted: bool) -> Subject:
     loaded = cutecc.load(text, untrusted=untrusted)
-    kernels = list(loaded.values()) if isinstance(loaded, KernelSet) else [loaded]
-    fitting = [kernel for kernel in kernels if runs_here(kernel.compilation.target, capability)]
-    # Without one, launching says whether the driver can compile the PTX.
-    kernel = max(fitting or kernels, key=lambda kernel: Target.parse(kernel.compilation.target))
+    kernel = _fitting(loaded, capability) if isinstance(loaded, KernelSet) else loaded
     if kernel.compilation.signature is None:
         raise RecordError(f"{text} does not say what arguments the kernel takes: it was compiled from a module")
     specs = specs_of(kernel.compilation.signature)
@@ -72,3 +70,12 @@ def _from_record(text: str, capability: tuple[int, int] | None, args: Sequence[s
             )
         specs[name] = parse_spec(spec, SourceLocation(f"--arg {name}", column=1, text=spec))
     return Subject(kernel, specs, kernel.compilation.workload or Workload(), record=text)
+
+
+def _fitting(kernels: KernelSet, capability: tuple[int, int] | None) -> Kernel:
+    """Of the kernels of a record that for a GPU of this compute capability, or for the emulator."""
+    if capability is None:
+        return kernels.emulated
+    fitting = [target for target in kernels if runs_on(target, capability)]
+    # Without one, launching says whether the driver can compile the PTX.
+    return kernels[max(fitting or kernels, key=Target.parse)]

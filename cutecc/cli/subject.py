@@ -7,7 +7,6 @@ from pathlib import Path
 
 from cutecc.arguments.specs import Spec
 from cutecc.cli.files import hints_for
-from cutecc.emulator.names import models
 from cutecc.errors import UsageError
 from cutecc.frontend.files import check_file
 from cutecc.frontend.kernel_file import split_path
@@ -100,4 +99,4 @@ def check_input(text: str) -> None:
 
 def runs_here(target: str, capability: tuple[int, int] | None) -> bool:
     """Whether code for a target runs on the device: a GPU of this compute capability, or the emulator."""
-    return models(target) if capability is None else runs_on(target, capability)
+    return capability is None or runs_on(target, capability)

@@ -163,10 +163,8 @@ def _show_all(verdict: Verdict, points: Sequence[str], console: Console) -> None
 
 def _hint(verdict: Verdict, context: click.Context, is_terminal: bool) -> str | None:
     """Who looks for what may be wrong, or for what one order of warps does not show."""
-    from cutecc.emulator.names import models
-
     is_emulated = verdict.trials[0].emulation is not None
-    is_wrong = verdict.ok is False and models(verdict.subject.target)
+    is_wrong = verdict.ok is False
     if not is_wrong and not (is_emulated and is_terminal):
         return None
     from cutecc.cli.sanitize import sanitize_command

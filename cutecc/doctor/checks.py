@@ -9,7 +9,6 @@ from cutecc.config import size_text
 from cutecc.doctor.facts import Facts
 from cutecc.doctor.finding import Finding, fix, note, ok
 from cutecc.doctor.variables import MEANINGS
-from cutecc.emulator.names import models
 from cutecc.ir.releases import RELEASES
 from cutecc.ir.version import INSTALL, PACKAGE, UNKNOWN, is_unknown, known_release, version_numbers
 from cutecc.support.distributions import OLDEST_PYTHON
@@ -189,10 +188,8 @@ def gpus(facts: Facts) -> Iterator[Finding]:
         name = f"cuda:{ordinal}, {gpu.name}, {target}"
         if target not in known:
             yield note("gpu", f"{name}: cutecc does not compile for it", "cutecc compile --help lists the targets")
-        elif models(target):
-            yield ok("gpu", f"{name}: cutecc compiles for it, and emulates it")
         else:
-            yield ok("gpu", f"{name}: cutecc compiles for it; the emulator does not model it")
+            yield ok("gpu", f"{name}: cutecc compiles for it, and emulates it")
 
 
 def cache(facts: Facts) -> Iterator[Finding]:

@@ -14,7 +14,7 @@ from cutecc.emulator.call import Call, run_call
 from cutecc.emulator.checks.finding import Finding, Stopped
 from cutecc.emulator.host import LaunchSummary, Progress
 from cutecc.emulator.limits import STRICT_LIMITS, Limits
-from cutecc.emulator.names import LINE_INFO_HINT, NEWEST, OLDEST, OPTION_NAMES, models
+from cutecc.emulator.names import LINE_INFO_HINT, OPTION_NAMES
 from cutecc.emulator.options import BlockSample, EmulatorOptions
 from cutecc.emulator.report import describe_blocks, one_a_line, sanitizer_error, stopped_lines
 from cutecc.errors import EmulatorError, LaunchError, LimitError, UsageError
@@ -119,7 +119,7 @@ class Emulator:
     def __init__(self, compilation: Compilation, binder: Binder, *, untrusted: bool = False) -> None:
         """With `untrusted` blocks run in a process that can do nothing else, within strict limits.
 
-        Raises `LaunchError` for a record without PTX, `UsageError` for a target that the emulator does not model."""
+        Raises `LaunchError` for a record without PTX."""
         program = compilation.host_program
         ptx = compilation.artifact("ptx")
         if program is None:
@@ -129,11 +129,6 @@ class Emulator:
                 f"{compilation.name} for {compilation.target} cannot run on the CPU: its record has no PTX, which is "
                 "what the emulator executes",
                 hints=["compile it with the artifact 'ptx', which is among those that are made by default"],
-            )
-        if not models(compilation.target):
-            raise UsageError(
-                f"{compilation.name} is compiled for {compilation.target}; the emulator models {OLDEST} to {NEWEST}",
-                hints=[f"compile it for one of these: --target {NEWEST} in a shell, target='{NEWEST}' in Python"],
             )
         verify(program)
         self.compilation = compilation

@@ -41,8 +41,8 @@ _STATUS_TEXTS = {
 # CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
 _LARGEST_GRID = (2**31 - 1, 65535, 65535)
 _LARGEST_BLOCK = (1024, 1024, 64)
-_PORTABLE_CLUSTER, _LARGEST_CLUSTER = 8, 16
-"""Blocks: what every GPU with clusters runs, and what one may when its kernel asks for it."""
+_PORTABLE_CLUSTER = 8
+"""Blocks: what every GPU with clusters runs; more only for a kernel that asks for it."""
 _SHARED_WITHOUT_ASKING = 48 << 10
 """Bytes of a block whose kernel does not ask for more."""
 
@@ -217,11 +217,11 @@ def refused(launch: Launch, program: Program, target: str) -> tuple[int, str] | 
 
 
 def _refused_cooperation(launch: Launch, program: Program) -> tuple[int, str] | None:
-    from cutecc.emulator.waves import most_resident
+    from cutecc.emulator.waves import PROCESSORS, most_resident
 
     blocks = math.prod(launch.grid)
     if is_cooperative(launch) and blocks > (most := most_resident(program, launch)):
-        reason = f"a cooperative launch of {blocks:,} blocks, of which {most:,} can be resident on an H200"
+        reason = f"a cooperative launch of {blocks:,} blocks, of which {most:,} can be resident on {PROCESSORS} SMs"
         return _COOPERATIVE_TOO_LARGE, reason
     return None
 
@@ -249,9 +249,10 @@ def _refused_cluster(launch: Launch, target: str) -> tuple[int, str] | None:
         return None
     if size == 0:
         return INVALID_VALUE, f"a cluster of {cluster} blocks"
-    if Target.parse(target) < Target(9, 0):
+    largest = Target.parse(target).limits.blocks_per_cluster
+    if not largest:
         return _NOT_SUPPORTED, f"{target} has no clusters"
-    most = _LARGEST_CLUSTER if launch.kernel.non_portable_cluster else _PORTABLE_CLUSTER
+    most = largest if launch.kernel.non_portable_cluster else _PORTABLE_CLUSTER
     if size > most:
         return _INVALID_CLUSTER, f"a cluster of {size} blocks; this kernel may have {most}"
     if any(blocks % each for blocks, each in zip(launch.grid, cluster, strict=True)):

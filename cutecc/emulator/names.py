@@ -1,4 +1,4 @@
-"""What a call on the emulator is written with, which targets it models, and how code gets its lines. Of no weight."""
+"""What a call on the emulator is written with, which target it runs, and how code gets its lines. Of no weight."""
 
 from __future__ import annotations
 
@@ -18,15 +18,9 @@ LINE_INFO_HINT = (
     "options=cutecc.CompileOptions(line_info=True), or --line-info in a shell"
 )
 """For code that does not say its lines."""
-OLDEST, NEWEST = Target(8, 0), Target.parse(EMULATED_TARGET)
-"""The targets that the emulator models, and all between them."""
 
 
-def models(target: str) -> bool:
-    """Whether the emulator runs code for this target."""
-    return OLDEST <= Target.parse(target) <= NEWEST
-
-
-def best_modelled(targets: Iterable[str]) -> str | None:
-    """Of several targets the newest that the emulator models; `None` when there is none."""
-    return max(filter(models, targets), key=Target.parse, default=None)
+def emulated_target(targets: Iterable[str]) -> str:
+    """Of several targets, at least one, that whose code the emulator runs: the newest up to `sm_90a`, for what comes
+    of that was compared with a GPU; without one the newest."""
+    return max(targets, key=lambda name: (Target.parse(name) <= Target.parse(EMULATED_TARGET), Target.parse(name)))

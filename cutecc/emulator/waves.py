@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, overload
 
 from cutecc.emulator.grid import Dim3, cluster_and_rank, cluster_of, clusters_of, in_cluster, index_of, is_cooperative
 from cutecc.emulator.machine.lanes import WARP
+from cutecc.target import Target
 
 if TYPE_CHECKING:
     from cutecc.emulator.instructions.operation import Operation
@@ -23,11 +24,8 @@ _MOST_REGISTER_BYTES = 64 << 20
 """Of a wave."""
 _MOST_SHARED_BYTES = 64 << 20
 """Of a wave."""
-_PROCESSORS = 132
-"""Of an H200: what fits on it at a time is a wave of blocks that wait for one another."""
-_PROCESSOR_BLOCKS = 32
-_PROCESSOR_THREADS = 2048
-_PROCESSOR_SHARED_BYTES = 228 << 10
+PROCESSORS = 132
+"""SMs, as many as an H200 has: what fits on them at a time is a wave of blocks that wait for one another."""
 
 
 @dataclass(frozen=True)
@@ -60,15 +58,15 @@ def waves(program: Program, launch: Launch, blocks: Sequence[int]) -> Waves:
     registers = max(1, threads * (sum(width.itemsize for width in program.widths) + program.local_bytes))
     most = min(_MOST_THREADS // threads, _MOST_REGISTER_BYTES // registers, _MOST_SHARED_BYTES // shared)
     if program.awaits_blocks:
-        most = max(most, _resident_blocks(threads, shared))
+        most = max(most, _resident_blocks(program.target, threads, shared))
     cluster = cluster_of(launch)
     together = cluster[0] * cluster[1] * cluster[2]
     return Waves(ordered, max(1, most // together) * together)
 
 
 def most_resident(program: Program, launch: Launch) -> int:
-    """How many blocks of a launch an H200 runs at the same time."""
-    return _resident_blocks(*_threads_and_shared(program, launch))
+    """How many blocks of a launch run at the same time."""
+    return _resident_blocks(program.target, *_threads_and_shared(program, launch))
 
 
 def _threads_and_shared(program: Program, launch: Launch) -> tuple[int, int]:
@@ -77,10 +75,11 @@ def _threads_and_shared(program: Program, launch: Launch) -> tuple[int, int]:
     return -(-x * y * z // WARP) * WARP, max(1, program.shared_bytes + launch.shared_bytes)
 
 
-def _resident_blocks(threads: int, shared_bytes: int) -> int:
-    """How many blocks an H200 runs at the same time; registers, which the PTX does not tell, may allow fewer."""
-    most = min(_PROCESSOR_BLOCKS, _PROCESSOR_THREADS // threads, _PROCESSOR_SHARED_BYTES // shared_bytes)
-    return _PROCESSORS * max(1, most)
+def _resident_blocks(target: str, threads: int, shared_bytes: int) -> int:
+    """How many blocks run at the same time; registers, which the PTX does not tell, may allow fewer."""
+    limits = Target.parse(target).limits
+    most = min(limits.blocks_per_sm, limits.threads_per_sm // threads, limits.shared_memory_per_sm // shared_bytes)
+    return PROCESSORS * max(1, most)
 
 
 def _by_cluster(launch: Launch, blocks: Sequence[int]) -> Sequence[int]:

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from cutecc.arguments.arrays import Array
 from cutecc.config import Settings
-from cutecc.emulator.names import best_modelled
+from cutecc.emulator.names import emulated_target
 from cutecc.errors import ArgumentError, EpilogueError, NoGpuError, UsageError
 from cutecc.operations.any_description import AnyDescription, with_product
 from cutecc.operations.arguments import read
@@ -129,7 +129,7 @@ def device_target(ordinal: int | None) -> str:
 
 
 def fitting_target(targets: Sequence[str]) -> str:
-    """Of several targets the latest that runs on this machine's first GPU; without one, the best that is emulated.
+    """Of several targets the latest that runs on this machine's first GPU; without one, that which the emulator takes.
 
     Raises `UsageError` when none runs there.
     """
@@ -138,7 +138,7 @@ def fitting_target(targets: Sequence[str]) -> str:
     try:
         device = device_targets()[0]
     except NoGpuError:
-        return best_modelled(targets) or targets[0]
+        return emulated_target(targets)
     fitting = [name for name in targets if runs_on(name, (device.major, device.minor))]
     if not fitting:
         raise UsageError(f"nothing here runs on {device}", hints=[f"there is {', '.join(targets)}"])

@@ -7,7 +7,7 @@ from typing import Final
 TYPE_BITS: Final = {
     **{f"{kind}{bits}": bits for kind in "sub" for bits in (8, 16, 32, 64)},
     **{"f16": 16, "bf16": 16, "f16x2": 32, "bf16x2": 32, "tf32": 32, "f32": 32, "f32x2": 64, "f64": 64, "b128": 128},
-    **{"e4m3": 8, "e5m2": 8, "s4": 4, "u4": 4, "b1": 1},
+    **{"e4m3": 8, "e5m2": 8, "s4": 4, "u4": 4, "e2m1": 4, "b1": 1},
 }
 """Of what a register holds; of `tf32` the lowest 13 have no meaning."""
 

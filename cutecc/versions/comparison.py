@@ -12,7 +12,6 @@ from typing import Literal
 import msgspec
 
 from cutecc.config import Settings
-from cutecc.emulator.names import models
 from cutecc.errors import RecordError, UsageError
 from cutecc.record import Compilation, Signature, Versions
 from cutecc.record.naming import file_name
@@ -280,10 +279,6 @@ def _run(
         _key(name): each for name, each in zip(names, records, strict=True) if each is not None and each.status == "ok"
     }
     if not good:
-        return [*cells]
-    target = next(iter(good.values())).target
-    if trial.device.kind == "cpu" and not models(target):
-        notes.append(f"not run: the emulator does not model {target}")
         return [*cells]
     try:
         subject = runnable(good, trial)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -56,7 +56,8 @@ def shadows_of(
     if opcode == "dp2a":
         return _dot_product(operation, undefined, results[0])
     if opcode == "mma":
-        return _multiplying(operation, step, undefined, results)
+        make = _scaling if form.has("block_scale") else _multiplying
+        return make(operation, step, undefined, results)
     bits = next((_PACKED[each] for each in form.modifiers if each in _PACKED), None)
     if bits is not None and opcode not in ("cvt", "setp", "set"):
         return _elementwise(undefined, bits, reads, results)
@@ -220,17 +221,39 @@ def _multiplying(operation: Operation, step: Step, undefined: Undefined, results
         for slot in _slots(operation, [operand])
     ]
     every = _slots(operation, operation.operands[:1])
-    bits = TYPE_BITS[types[0]]
 
     def shadows(gang: Gang, lanes: Lanes) -> dict[int, Array | None] | None:
         replaced = {slot: _whole(undefined.shadow(gang, slot), size) for slot, size in sources}
         found = undefined.run(gang, lanes, step, replaced, every)
-        if found is None:
-            return None
-        numbers = {slot: np.isnan(np.ascontiguousarray(found[slot]).view(f"f{bits // 8}")) for slot in results}
-        return {slot: _spread(each, bits, undefined.width(slot)) for slot, each in numbers.items()}
+        return None if found is None else _no_numbers(undefined, found, TYPE_BITS[types[0]], results)
 
     return shadows
+
+
+def _scaling(operation: Operation, step: Step, undefined: Undefined, results: list[int]) -> Shadows:
+    """Of the scales some bytes of some threads count: as `_multiplying`, of matrices of 0. All else counts whole."""
+    *_, of_a, _, of_b, _ = operation.operands
+    scales, matrices = _slots(operation, [of_a, of_b]), _slots(operation, operation.operands[1:4])
+    others = set(_slots(operation, operation.operands[1:])) - {*scales}
+    every = _slots(operation, operation.operands[:1])
+
+    def shadows(gang: Gang, lanes: Lanes) -> dict[int, Array | None] | None:
+        if not others.isdisjoint(undefined.of(gang).shadows):
+            return None
+        replaced = {slot: np.zeros(gang.shape, undefined.width(slot)) for slot in matrices}
+        replaced |= {slot: _whole(undefined.shadow(gang, slot), 8) for slot in scales}
+        found = undefined.run(gang, lanes, step, replaced, every)
+        return None if found is None else _no_numbers(undefined, found, 32, results)
+
+    return shadows
+
+
+def _no_numbers(
+    undefined: Undefined, found: Mapping[int, Array], bits: int, results: list[int]
+) -> dict[int, Array | None]:
+    """Which floats of so many bits are none."""
+    numbers = {slot: np.isnan(np.ascontiguousarray(found[slot]).view(f"f{bits // 8}")) for slot in results}
+    return {slot: _spread(each, bits, undefined.width(slot)) for slot, each in numbers.items()}
 
 
 def _elementwise(undefined: Undefined, bits: int, reads: list[int], results: list[int]) -> Shadows:

@@ -114,8 +114,10 @@ class CounterWatch(Watch):
 
 
 def _written_width(operation: Operation) -> int:
-    """Bytes that each thread accesses with a vector load, as written; 0 for other instructions."""
+    """Bytes that each thread accesses with a vector load, as written, or for a row; 0 for other instructions."""
     form = operation.form
+    if form.opcode in _OF_WHOLE_ROWS:
+        return 16
     vector = form.one_of("v2", "v4", "v8")
     if form.opcode not in ("ld", "ldu") or not vector or form.type not in DTYPES:
         return 0

@@ -1,7 +1,8 @@
 """`mma.sync` and `mma.sp`: the matrices of a warp multiplied, `D = A * B + C`.
 
 Integers and bits are exact, `f64` is a chain of fused multiply-adds. Floats of 8 to 19 bits are summed as on an H200,
-whatever the target; see `numbers.matrix_sums` for how, and for what is known of other GPUs.
+whatever the target; see `numbers.matrix_sums` for how, and for what is known of other GPUs. Forms with a `.kind`, which
+an H200 does not have, are summed as its `f16` is: all at once, and in the precision that the manual asks for at least.
 """
 
 from __future__ import annotations
@@ -10,16 +11,18 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
 
 from cutecc.emulator.instructions.aligned import aligned
 from cutecc.emulator.instructions.form import Form
+from cutecc.emulator.instructions.mma_scales import Scales
 from cutecc.emulator.instructions.operation import Operation
 from cutecc.emulator.instructions.table import Step, instruction
 from cutecc.emulator.machine.lanes import WARP, Array, Lanes
 from cutecc.emulator.numbers import fragments, matrix_sums
+from cutecc.emulator.numbers.code import Rounding
 from cutecc.emulator.numbers.fragments import MatrixFragment
 from cutecc.emulator.numbers.matrix_elements import SUMS, bits, kind_of, numbers
 from cutecc.ptx.syntax import Operand
@@ -31,8 +34,10 @@ if TYPE_CHECKING:
 _FORM: Final = re.compile(
     r"(?P<sparse>sp\.|sp::ordered_metadata\.)?sync\.aligned\.m(?P<m>\d+)n(?P<n>8)k(?P<k>\d+)"
     r"\.(?P<major_a>row|col)\.(?P<major_b>row|col)(?P<satfinite>\.satfinite)?"
-    r"\.(?P<d>\w+)\.(?P<a>\w+)\.(?P<b>\w+)\.(?P<c>\w+)(?:\.(?P<combine>xor|and)\.popc)?"
+    r"\.(?P<d>\w+)\.(?P<a>\w+)\.(?P<b>\w+)\.(?P<c>\w+)"
+    r"(?:\.(?P<combine>xor|and)\.popc|\.(?P<rounding>rn|rz|rm|rp)|\.(?P<scale>ue8m0|ue4m3))?"
 )
+"""Without what is about kinds and scales, which may be in two places."""
 _DEPTHS: Final = {
     (8, "f64"): (4,),
     (16, "f64"): (4, 8, 16),
@@ -40,6 +45,10 @@ _DEPTHS: Final = {
     (16, "bf16"): (8, 16),
     (16, "tf32"): (4, 8),
     (16, "fp8"): (16, 32),
+    (16, "f8f6f4"): (16, 32),
+    (16, "mxf8f6f4"): (32,),
+    (16, "mxf4"): (64,),
+    (16, "mxf4nvf4"): (64,),
     (8, "int8"): (16,),
     (16, "int8"): (16, 32),
     (8, "int4"): (32,),
@@ -48,16 +57,9 @@ _DEPTHS: Final = {
     (16, "b1"): (128, 256),
 }
 """K by M and the kind of A and B; sparse shapes with 16 rows have twice that K."""
-
-
-def _depths(m: int, kind: str, is_sparse: bool) -> tuple[int, ...]:
-    """The K that there are for elements of a kind and an M."""
-    depths = _DEPTHS.get((m, kind), ())
-    if not is_sparse:
-        return depths
-    depths = tuple(2 * each for each in depths) if m == 16 and kind not in ("f64", "b1") else ()
-    # Of 8-bit floats only the larger one.
-    return depths[1:] if kind == "fp8" else depths
+_NARROW: Final = {"e4m3", "e5m2", "e3m2", "e2m3", "e2m1"}
+_ELEMENTS: Final = {"f8f6f4": _NARROW, "mxf8f6f4": _NARROW, "mxf4": {"e2m1"}, "mxf4nvf4": {"e2m1"}}
+"""What A and B may be, each, by a form's `.kind`."""
 
 
 @dataclass(frozen=True)
@@ -70,35 +72,76 @@ class Multiplication:
     majors: tuple[fragments.Major, fragments.Major]
     """Of A and B, which only `m8n8k4` of `f16` leaves open."""
     sparse: bool
-    ordered: bool
     saturate: bool
     combine: str
     """`and` or `xor` of bits, else empty."""
+    rounding: Rounding
+    """Of `f64`."""
+    kind: str
+    """Without `kind::`; empty where the form has none."""
+    scales: Scales | None
+    scale_type: str
+    """What the form says of it, also where there are no such scales."""
 
     @classmethod
     def parse(cls, form: Form) -> Multiplication | None:
         """`None` when the emulator does not know it."""
-        match = _FORM.fullmatch(".".join(form.modifiers))
+        about = {each for each in form.modifiers if each.startswith(("kind::", "scale_vec::", "block_scale"))}
+        match = _FORM.fullmatch(".".join(each for each in form.modifiers if each not in about))
         if match is None:
             return None
-        shape = int(match["m"]), int(match["n"]), int(match["k"])
-        types = match["d"], match["a"], match["b"], match["c"]
-        majors = match["major_a"], match["major_b"]
-        is_sparse = match["sparse"] is not None
-        kind = kind_of(types[1])
-        if kind != kind_of(types[2]) or not {types[0], types[3]} <= {*SUMS.get(kind, ())}:
-            return None
-        if (kind == "b1") != (match["combine"] is not None):
-            return None
-        if shape == (8, 8, 4) and kind == "f16" and not is_sparse:
-            return cls(shape, types, majors, False, False, False, "")  # pyright: ignore[reportArgumentType]
-        if majors != ("row", "col"):
-            return None
-        if shape[2] not in _depths(shape[0], kind, is_sparse):
-            return None
-        ordered = match["sparse"] == "sp::ordered_metadata."
-        saturate, combine = match["satfinite"] is not None, match["combine"] or ""
-        return cls(shape, types, majors, is_sparse, ordered, saturate, combine)  # pyright: ignore[reportArgumentType]
+        kind = next((each.removeprefix("kind::") for each in about if each.startswith("kind::")), "")
+        found = cls(
+            (int(match["m"]), int(match["n"]), int(match["k"])),
+            (match["d"], match["a"], match["b"], match["c"]),
+            cast("tuple[fragments.Major, fragments.Major]", (match["major_a"], match["major_b"])),
+            match["sparse"] is not None,
+            match["satfinite"] is not None,
+            match["combine"] or "",
+            cast(Rounding, match["rounding"] or "rn"),
+            kind,
+            Scales.parse(form, kind),
+            match["scale"] or "",
+        )
+        return found if found._has_types() and found._has_shape() else None
+
+    def _has_types(self) -> bool:
+        """Whether there is a multiplication of these types."""
+        d, a, b, c = self.types
+        if self.kind:
+            of_both = {a, b} <= _ELEMENTS.get(self.kind, set())
+            results = {"f16", "f32"} if self.kind == "f8f6f4" else {"f32"}
+        else:
+            of_both, results = kind_of(a) == kind_of(b), {*SUMS.get(kind_of(a), ())}
+        is_scaled = self.kind.startswith("mx")
+        return (
+            of_both
+            and {d, c} <= results
+            and (a == "b1") == bool(self.combine)
+            and is_scaled == (self.scales is not None) == bool(self.scale_type)
+        )
+
+    def _has_shape(self) -> bool:
+        """Whether there is one of such matrices."""
+        m, _, k = self.shape
+        if self.batch > 1:
+            return not self.sparse
+        kind = self.kind or kind_of(self.types[1])
+        depths = _DEPTHS.get((m, kind), ())
+        if self.sparse:
+            depths = tuple(2 * each for each in depths) if m == 16 and kind not in ("f64", "b1") else ()
+            # Of 8-bit floats only the larger one.
+            depths = depths[-1:] if kind in ("fp8", "f8f6f4") else depths
+        return self.majors == ("row", "col") and k in depths
+
+    @property
+    def in_bytes(self) -> bool:
+        """Whether each element of A and B is in a byte, whatever its bits."""
+        return self.kind.endswith("f8f6f4")
+
+    def bits(self, type_: str) -> int:
+        """Those in a register for each element of A or B."""
+        return 8 if self.in_bytes else TYPE_BITS[type_]
 
     @property
     def batch(self) -> int:
@@ -111,14 +154,14 @@ class Multiplication:
         if self.batch > 1:
             return fragments.quad_pair_a(self.majors[0])
         m, _, k = self.shape
-        return fragments.fragment_a(m, k // 2 if self.sparse else k, _packed(self.types[1]))
+        return fragments.fragment_a(m, k // 2 if self.sparse else k, _packed(self.bits(self.types[1])))
 
     @cached_property
     def b(self) -> MatrixFragment:
         if self.batch > 1:
             return fragments.quad_pair_b(self.majors[1])
         _, n, k = self.shape
-        return fragments.fragment_b(k, n, _packed(self.types[2]))
+        return fragments.fragment_b(k, n, _packed(self.bits(self.types[2])))
 
     def result(self, type_: str) -> MatrixFragment:
         """C or D, of this type."""
@@ -126,8 +169,8 @@ class Multiplication:
         return fragments.quad_pair_c(packed) if self.batch > 1 else fragments.fragment_c(*self.shape[:2], packed)
 
 
-def _packed(type_: str) -> int:
-    return max(1, 32 // TYPE_BITS[type_])
+def _packed(bits: int) -> int:
+    return max(1, 32 // bits)
 
 
 @instruction("mma.**")
@@ -145,10 +188,11 @@ def multiply(operation: Operation) -> Step:
     c_holders, d_places = c_fragment.holders, d_fragment.places
     registers = d_fragment.registers
     write = operation.vector_writer(to_d, word, registers)
-    read_a = _fragment_reader(operation, a, a_type, word, form.a.registers)
-    read_b = _fragment_reader(operation, b, b_type, word, form.b.registers)
+    read_a = _fragment_reader(operation, a, a_type, word, form.a.registers, form.in_bytes)
+    read_b = _fragment_reader(operation, b, b_type, word, form.b.registers, form.in_bytes)
     read_c = _fragment_reader(operation, c, c_type, word, c_fragment.registers)
-    expand = _expansion(operation, form, rest) if form.sparse else None
+    expand = _expansion(operation, form, *rest[:2]) if form.sparse else None
+    scale = form.scales.reader(operation, tuple(rest[-4:])) if form.scales else None
     total = _sum(form)
     m, n, k = form.shape
     batch = form.batch
@@ -159,6 +203,8 @@ def multiply(operation: Operation) -> Step:
             left = expand(gang, left)
         left = left.reshape(-1, batch, m, k)
         right = read_b(gang).take(b_holders, axis=1).reshape(-1, batch, k, n)
+        if scale is not None:
+            left, right = scale(gang, left, right)
         added = read_c(gang).take(c_holders, axis=1).reshape(-1, batch, m, n)
         values = total(left, right, added).reshape(gang.warps, -1).take(d_places, axis=1)
         words = bits(values, d_type, form.saturate).reshape(gang.warps, registers, WARP)
@@ -168,14 +214,14 @@ def multiply(operation: Operation) -> Step:
 
 
 def _fragment_reader(
-    operation: Operation, operand: Operand, type_: str, word: str, registers: int
+    operation: Operation, operand: Operand, type_: str, word: str, registers: int, in_bytes: bool = False
 ) -> Callable[[Gang], Array]:
     """Reads the registers of a fragment as numbers, shape `(warps, elements)`, ordered by register, lane, element."""
     read = operation.vector_reader(operand, word, registers)
 
     def elements(gang: Gang) -> Array:
         words = [each if each.shape else np.full(gang.shape, each) for each in read(gang)]
-        return numbers(np.concatenate(words, axis=1), type_)
+        return numbers(np.concatenate(words, axis=1), type_, in_bytes)
 
     return elements
 
@@ -183,31 +229,34 @@ def _fragment_reader(
 def _sum(form: Multiplication) -> matrix_sums.Sum:
     d, a, b, c = form.types
     if d == "f64":
-        return matrix_sums.chained
+        return matrix_sums.chained(form.rounding)
     if d == "s32":
         return matrix_sums.differing if form.combine == "xor" else matrix_sums.whole
     result = "f16" if d == "f16" else "f32"
-    if kind_of(a) == "fp8":
+    if form.scales:
+        # What is multiplied by its scale has no type of its own any more.
+        a = b = "f32"
+    elif not form.kind and kind_of(a) == "fp8":
         return matrix_sums.in_halves(result, 2 if form.sparse else 1)
     if form.batch > 1:
         return matrix_sums.one_by_one if result == "f32" else matrix_sums.in_pairs
     return matrix_sums.aligned_to_largest(matrix_sums.WIDE, (result, a, b, c))
 
 
-def _expansion(operation: Operation, form: Multiplication, rest: list[Operand]) -> Callable[[Gang, Array], Array]:
+def _expansion(
+    operation: Operation, form: Multiplication, words: Operand, selector: Operand
+) -> Callable[[Gang, Array], Array]:
     """Puts zeros into a sparse A, shape `(warps, elements)`."""
-    words, selector = rest
     read = operation.reader(words, "b32")
-    expand = sparse_expansion(form.types[1], form.shape[2], operation.constant(selector))
+    expand = sparse_expansion(form.bits(form.types[1]), form.shape[2], operation.constant(selector))
     m, _, k = form.shape
     return lambda gang, stored: expand(
         stored.reshape(gang.warps, m, k // 2), np.broadcast_to(read(gang), gang.shape)
     ).reshape(gang.warps, m * k)
 
 
-def sparse_expansion(type_: str, depth: int, selector: int) -> Callable[[Array, Array], Array]:
+def sparse_expansion(element_bits: int, depth: int, selector: int) -> Callable[[Array, Array], Array]:
     """Makes A dense: `(warps, 16, K / 2)` stored and metadata registers `(warps, 32)` give `(warps, 16, K)`."""
-    element_bits = TYPE_BITS[type_]
     # 4 bits of metadata for two stored elements, of 32 bits for one, of 4 bits for four.
     stored_by_nibble = {32: 1, 4: 4}.get(element_bits, 2)
     total = depth // 2 // stored_by_nibble * 4

@@ -14,6 +14,7 @@ from cutecc.emulator.grid import Dim3, clusters_of
 from cutecc.emulator.machine.lanes import WARP, Array
 from cutecc.emulator.machine.program import reserved_shared_bytes
 from cutecc.errors import EmulatorError
+from cutecc.target import Target
 
 if TYPE_CHECKING:
     from cutecc.emulator.machine.block import Block
@@ -24,8 +25,6 @@ _TICK = 1000
 """Cycles, and nanoseconds, from one reading of a clock to the next: the emulator has no other time."""
 _SHARED_GRANULARITY = 128
 """Bytes that shared memory is handed out in."""
-_WARPS_OF_SM = {86: 48, 87: 48, 89: 48, 120: 48, 121: 48}
-"""Warps that an SM holds, where it is not 64."""
 
 _ticks: WeakKeyDictionary[Machine, int] = WeakKeyDictionary()
 
@@ -103,11 +102,6 @@ def _lane_mask(mask: Callable[[int], int]) -> Callable[[Gang], Array]:
     return lambda gang: masks
 
 
-def _compute_capability(machine: Machine) -> int:
-    digits = re.sub(r"\D", "", machine.shape.target)
-    return int(digits or 0)
-
-
 def _all_shared_bytes(machine: Machine) -> int:
     return -(-machine.memory.shared_bytes // _SHARED_GRANULARITY) * _SHARED_GRANULARITY
 
@@ -119,7 +113,7 @@ def _own_shared_bytes(machine: Machine) -> int:
 _REGISTERS: dict[str, Callable[[Gang], Array]] = {
     "laneid": lambda gang: np.arange(WARP, dtype=np.uint32),
     "warpid": lambda gang: gang.warp_numbers.astype(np.uint32),
-    "nwarpid": _of_shape(lambda machine: _WARPS_OF_SM.get(_compute_capability(machine), 64)),
+    "nwarpid": _of_shape(lambda machine: Target.parse(machine.shape.target).limits.warps_per_sm),
     # Each resident block has an SM of its own.
     "smid": _by_block(lambda block: block.slot),
     "nsmid": _of_shape(lambda machine: max(1, len(machine.blocks))),

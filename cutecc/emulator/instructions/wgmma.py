@@ -131,7 +131,7 @@ class _Multiply:
             words, selector, *rest = rest
             (self._metadata,) = _slots(operation, words, 1)
             sources += (self._metadata,)
-            self._expand = sparse_expansion(form.a, form.k, operation.constant(selector))
+            self._expand = sparse_expansion(TYPE_BITS[form.a], form.k, operation.constant(selector))
         scale_d, *rest = rest
         self._read_scale_d = operation.reader(scale_d, "pred")
         self._sources = sources

@@ -1,16 +1,18 @@
 """Elements of matrices in registers and shared memory: their bits as numbers, and results as bits.
 
-Numbers are `float64`, which holds each element, and the product of any two (but `f64`), exactly.
+Numbers are `float64`, which holds each element, and the product of any two (but `f64`), exactly; also where both are
+multiplied by their scales.
 """
 
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from cutecc.emulator.machine.lanes import Array
+from cutecc.emulator.numbers.formats import FORMATS, Format
 
 _KINDS: Final = {
     **{"e4m3": "fp8", "e5m2": "fp8", "s8": "int8", "u8": "int8", "s4": "int4", "u4": "int4"},
@@ -29,8 +31,12 @@ def kind_of(type_: str) -> str:
     return _KINDS.get(type_, type_)
 
 
-def numbers(words: Array, type_: str) -> Array:
-    """The elements in 32-bit words (64-bit ones of `f64`): the last axis grows by the elements in a word."""
+def numbers(words: Array, type_: str, in_bytes: bool = False) -> Array:
+    """The elements in 32-bit words (64-bit ones of `f64`): the last axis grows by the elements in a word.
+
+    `in_bytes`: each is in a byte of its own, as narrow floats are that are multiplied with others of 4 to 8 bits. Of 6
+    bits it is the lower ones, of 4 bits the ones in the middle (PTX ISA, "mma", `.kind::f8f6f4`).
+    """
     match type_:
         case "f64":
             return words.view(np.float64)
@@ -49,7 +55,7 @@ def numbers(words: Array, type_: str) -> Array:
         case "u8":
             return words.view(np.uint8).astype(np.float64)
         case _:
-            found = _table(type_).take(words.view(np.uint8), axis=0)
+            found = _table(type_, in_bytes).take(words.view(np.uint8), axis=0)
             return found.reshape(*words.shape[:-1], -1)
 
 
@@ -82,7 +88,7 @@ def _canonical(values: Array, found: Array, nan: int) -> Array:
 
 
 @cache
-def _table(type_: str) -> Array:
+def _table(type_: str, in_bytes: bool) -> Array:
     """The numbers in each byte, shape `(256, numbers)`; the lowest bits are the first."""
     byte = np.arange(256)
     match type_:
@@ -91,17 +97,24 @@ def _table(type_: str) -> Array:
         case "u4" | "s4":
             found = byte[:, None] >> np.array([0, 4]) & 15
             return (found if type_ == "u4" else (found ^ 8) - 8).astype(np.float64)
-        case "e5m2":
-            return (byte.astype(np.uint16) << 8).view(np.float16).astype(np.float64)[:, None]
-        case "e4m3":
-            return np.array([_e4m3(int(each)) for each in byte])[:, None]
+        case "ue8m0":
+            return np.where(byte == 255, np.nan, np.ldexp(1.0, byte - 127))[:, None]
+        case "ue4m3":
+            return decoded(byte & 127, FORMATS["e4m3"])[:, None]
+        case "e2m1":
+            return decoded(byte[:, None] >> (np.array([2]) if in_bytes else np.array([0, 4])), FORMATS[type_])
         case _:
-            raise KeyError(type_)
+            return decoded(byte, FORMATS[type_])[:, None]
 
 
-def _e4m3(byte: int) -> float:
-    sign, exponent, fraction = -1.0 if byte & 128 else 1.0, byte >> 3 & 15, byte & 7
-    if byte & 127 == 127:
-        return float("nan")
-    magnitude: Any = fraction * 2.0**-9 if exponent == 0 else (8 + fraction) * 2.0 ** (exponent - 10)
-    return sign * magnitude
+def decoded(codes: Array, format_: Format) -> Array:
+    """The numbers that these codes mean, of which the bits beyond the format's width do not count."""
+    magnitude = codes & ((1 << (format_.width - 1)) - 1)
+    field, fraction = magnitude >> format_.mantissa, magnitude & ((1 << format_.mantissa) - 1)
+    significand = fraction + ((field > 0) << format_.mantissa)
+    value = np.ldexp(significand.astype(np.float64), np.maximum(field, 1) - (format_.bias + format_.mantissa))
+    if format_.special == "ieee":
+        value = np.where(magnitude > format_.infinity, np.nan, np.where(magnitude == format_.infinity, np.inf, value))
+    elif format_.special == "nan":
+        value = np.where(magnitude == format_.nan, np.nan, value)
+    return np.where(codes >> (format_.width - 1) & 1, -value, value)

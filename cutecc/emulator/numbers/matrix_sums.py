@@ -30,7 +30,7 @@ from typing import Final, Literal
 import numpy as np
 
 from cutecc.emulator.machine.lanes import Array
-from cutecc.emulator.numbers.code import Value
+from cutecc.emulator.numbers.code import Rounding, Value
 from cutecc.emulator.numbers.compiled import Ufunc, compile_ufunc
 from cutecc.emulator.numbers.formats import FORMATS
 from cutecc.emulator.numbers.matrix_unit import unit
@@ -56,13 +56,18 @@ def differing(left: Array, right: Array, added: Array) -> Array:
     return ones - 2 * np.matmul(left, right) + added
 
 
-def chained(left: Array, right: Array, added: Array) -> Array:
+def chained(rounding: Rounding) -> Sum:
     """Of `f64`: fused multiply-adds in ascending K, starting from C."""
-    fma, total = _fma(), added.view(np.uint64)
-    for step in range(left.shape[-1]):
-        row, column = _pair(left, right, step)
-        total = fma(row.view(np.uint64), column.view(np.uint64), total)
-    return total.view(np.float64)
+    fma = _fma(rounding)
+
+    def total(left: Array, right: Array, added: Array) -> Array:
+        found = added.view(np.uint64)
+        for step in range(left.shape[-1]):
+            row, column = _pair(left, right, step)
+            found = fma(row.view(np.uint64), column.view(np.uint64), found)
+        return found.view(np.float64)
+
+    return total
 
 
 @cache
@@ -128,11 +133,11 @@ def _pair(left: Array, right: Array, step: int) -> tuple[Array, Array]:
 
 
 @cache
-def _fma() -> Ufunc:
+def _fma(rounding: Rounding) -> Ufunc:
     def body(a: Value, b: Value, c: Value) -> Value:
         return a.float().fma(b.float(), c.float()).bits()
 
-    return compile_ufunc("matrix_fma", body, ["i64"] * 3, ["i64"])
+    return compile_ufunc("matrix_fma", body, ["i64"] * 3, ["i64"], rounding)
 
 
 @cache

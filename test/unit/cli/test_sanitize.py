@@ -194,8 +194,8 @@ def test_wrong_requests(cutecc: Any, bundles: Path) -> None:
     assert "--processes is for the CPU emulator" in on_gpu
     on_gpu = cutecc("run", clean, "--device", "cuda:0", "--blocks", "1", status=2).stderr
     assert "--blocks is for the CPU emulator" in on_gpu
-    other = cutecc("run", ADD, "--device", "cpu", "--target", "sm_100a", status=2).stderr
-    assert "the emulator runs code for sm_80 to sm_90a; sm_100a it does not model" in other
+    other = cutecc("run", ADD, "--device", "cpu", "--target", "sm_80,sm_100a", status=2).stderr
+    assert "--target sm_80, sm_100a: the emulator runs code for one target at a time" in other
     assert "the CPU emulator has no times" in cutecc("bench", clean, "--device", "cpu", status=2).stderr
 
 

@@ -319,7 +319,7 @@ def test_gpus_that_cannot_be_used() -> None:
     [
         ((9, 0), "ok", "sm_90a: cutecc compiles for it, and emulates it"),
         ((8, 6), "ok", "sm_86: cutecc compiles for it, and emulates it"),
-        ((10, 0), "ok", "sm_100a: cutecc compiles for it; the emulator does not model it"),
+        ((10, 0), "ok", "sm_100a: cutecc compiles for it, and emulates it"),
         ((7, 5), "note", "sm_75: cutecc does not compile for it"),
     ],
 )

@@ -242,6 +242,22 @@ def test_rows_of_a_product(rows: int, found: list[tuple[str, str, str]]) -> None
     assert kernels.kinds(MULTIPLY.replace("ROWS", str(rows)), threads=32) == found
 
 
+SCALE = """
+    .reg .b32 %a; .reg .b32 %s; .reg .b32 %t;
+    mov.b32 %a, %r1; and.b32 %r9, %r1, 3; setp.lt.u32 %p3, %r9, SCALED; setp.eq.u32 %p4, %r9, 2;
+    @%p3 mov.b32 %s, 0x7f7f7f7f; @%p4 mov.b32 %t, 0x7f7f7f7f; prmt.b32 %t, %t, %f9, 0x5410;
+    mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0 {%f0, %f1, %f2, %f3},
+        {%a, %a, %a, %a}, {%a, %a}, {0f00000000, 0f00000000, 0f00000000, 0f00000000}, %s, {2, 0}, %t, {0, 2};
+    setp.lt.u32 %p4, %r1, 16; @%p4 st.global.f32 [%rd3], %f2;
+"""
+
+
+@pytest.mark.parametrize(("scaled", "found"), [(2, []), (1, [("uninitialised-register", "mma", "")])])
+def test_scales_of_a_product(scaled: int, found: list[tuple[str, str, str]]) -> None:
+    """Some threads have scales, in some bytes; what is in other threads and bytes may be undefined."""
+    assert kernels.kinds(SCALE.replace("SCALED", str(scaled)), threads=32) == found
+
+
 READ = "ld.shared.b32 %r10, [%r5+{}];\nadd.u32 %r9, %r9, %r10;\n"
 
 

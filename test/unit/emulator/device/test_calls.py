@@ -18,6 +18,7 @@ from cutecc.emulator.options import BlockSample, EmulatorOptions
 from cutecc.errors import ArgumentError, EmulatorError, LaunchError, SanitizerError, UsageError
 from cutecc.kernel import Kernel, KernelSet
 from cutecc.runtime import calls
+from cutecc.target import known_targets
 
 
 @pytest.fixture(autouse=True)
@@ -203,16 +204,28 @@ def test_tensors_that_share_memory() -> None:
     np.testing.assert_array_equal(x[:32], numbers(32))
 
 
-def test_of_several_targets_the_newest_that_is_modelled() -> None:
-    kernels = KernelSet({target: Kernel(compilation(target=target)) for target in ("sm_100a", "sm_80", "sm_90a")})
-    assert kernels.emulate(numbers(), 2.0).target == "sm_90a"
+@pytest.mark.parametrize(
+    ("targets", "taken"),
+    [
+        (("sm_100a", "sm_80", "sm_90a"), "sm_90a"),
+        (("sm_100a", "sm_86"), "sm_86"),
+        (("sm_100a", "sm_120f", "sm_103"), "sm_120f"),
+        (("sm_110a",), "sm_110a"),
+    ],
+)
+def test_of_several_targets_the_newest_that_was_compared_with_a_gpu(targets: tuple[str, ...], taken: str) -> None:
+    kernels = KernelSet({target: Kernel(compilation(target=target)) for target in targets})
+    assert kernels.emulate(numbers(), 2.0).target == taken
     x = numbers()
     kernels(x, 2.0, device="cpu")
     np.testing.assert_array_equal(x, 2 * numbers())
-    with pytest.raises(UsageError, match="compiled for sm_100a; the emulator models sm_80 to sm_90a"):
-        kernels["sm_100a"](numbers(), 2.0, device="cpu")
-    with pytest.raises(UsageError, match="the emulator models sm_80 to sm_90a"):
-        KernelSet({"sm_100a": kernels["sm_100a"]}).emulate(numbers(), 2.0)
+
+
+@pytest.mark.parametrize("target", [target.name for target in known_targets()])
+def test_every_target_is_emulated(target: str) -> None:
+    x = numbers()
+    Kernel(compilation(target=target))(x, 2.0, device="cpu")
+    np.testing.assert_array_equal(x, 2 * numbers())
 
 
 def test_a_record_without_ptx() -> None:

@@ -108,7 +108,7 @@ def test_a_cooperative_launch_of_more_than_fit_is_refused() -> None:
     with pytest.raises(LaunchError) as caught:
         Kernel(record).emulate(numbers(32 * 5000), 2.0)
     assert "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE (720)" in caught.value.message
-    assert caught.value.notes[0] == "a cooperative launch of 5,000 blocks, of which 4,224 can be resident on an H200"
+    assert caught.value.notes[0] == "a cooperative launch of 5,000 blocks, of which 4,224 can be resident on 132 SMs"
 
 
 def test_many_variables_and_functions_take_no_more_than_their_number() -> None:

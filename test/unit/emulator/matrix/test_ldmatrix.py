@@ -84,6 +84,63 @@ def test_store_is_the_inverse_of_load(count: int, trans: bool) -> None:
         np.testing.assert_array_equal(warps.get(name), register)
 
 
+def unpacked(row: bytes, bits: int, signed: bool = False) -> list[int]:
+    """16 elements of so many bits, the lowest first."""
+    whole = int.from_bytes(row, "little")
+    found = [whole >> (bits * each) & ((1 << bits) - 1) for each in range(16)]
+    return [each - (1 << bits) if signed and each >> (bits - 1) else each for each in found]
+
+
+FORMATS = {"b8": 8, "b8x16.b6x16_p32": 6, "b8x16.b4x16_p64": 4, "s8.s4": 4}
+NARROW = [
+    *[("m8n16", count, each) for count, each in zip((1, 2, 4), list(FORMATS)[1:], strict=True)],
+    *[
+        ("m16n16", count, each)
+        for count, each in ((1, "b8"), (2, "b8"), (1, "b8x16.b6x16_p32"), (2, "b8x16.b4x16_p64"))
+    ],
+]
+
+
+@pytest.mark.parametrize(("shape", "count", "format_"), NARROW)
+def test_load_of_narrow_elements(shape: str, count: int, format_: str) -> None:
+    warps = Warps(TYPES, threads=64, shared=1024)
+    memory = np.random.default_rng(8).integers(0, 256, 1024, dtype=np.uint8)
+    warps.memory.window(0)[:] = memory
+    large = shape == "m16n16"
+    registers = count * (2 if large else 1)
+    addresses = rows(registers, 2)
+    warps.set("%address", addresses)
+    warps.do(
+        f"ldmatrix.sync.aligned.{shape}.x{count}{'.trans' * large}.shared.{format_} "
+        f"{{{', '.join(NAMES[:registers])}}}, [%address];"
+    )
+    for warp, register, lane, each in itertools.product(range(2), range(registers), range(32), range(4)):
+        if large:  # by columns: the column is that of the lane, the rows follow one another in the register
+            row = 16 * (register // 2) + 4 * (lane % 4) + each
+            column = lane // 4 + 8 * (register % 2)
+        else:
+            row, column = 8 * register + lane // 4, 4 * (lane % 4) + each
+        start = int(addresses[warp, row])
+        want = unpacked(memory[start : start + 16].tobytes(), FORMATS[format_], format_ == "s8.s4")[column]
+        assert int(warps.get(NAMES[register])[warp, lane]) >> (8 * each) & 0xFF == want & 0xFF
+
+
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_store_of_bytes(count: int) -> None:
+    """As a product of `mma` lies in registers: rows `lane / 4` and 8 below, columns from `2 * (lane % 4)` on."""
+    warps = Warps(TYPES, threads=64, shared=1024)
+    registers = np.random.default_rng(9).integers(0, 2**32, (count, 2, 32), dtype=np.uint32)
+    addresses = rows(count, 2)
+    warps.set("%address", addresses)
+    for name, register in zip(NAMES, registers, strict=False):
+        warps.set(name, register)
+    warps.do(f"stmatrix.sync.aligned.m16n8.x{count}.trans.shared.b8 [%address], {{{', '.join(NAMES[:count])}}};")
+    for warp, matrix, lane, each in itertools.product(range(2), range(count), range(32), range(4)):
+        row, column = lane // 4 + 8 * (each // 2), 2 * (lane % 4) + each % 2
+        stored = warps.memory.window(0)[int(addresses[warp, 8 * matrix + column]) + row]
+        assert stored == int(registers[matrix, warp, lane]) >> (8 * each) & 0xFF
+
+
 def test_transpose_in_registers() -> None:
     warps = Warps(TYPES, threads=64)
     register = np.random.default_rng(7).integers(0, 2**32, (2, 32), dtype=np.uint32)
@@ -124,9 +181,11 @@ def test_checks_are_told_of_the_rows_only() -> None:
     warps.set("%address", np.arange(32) * 16)
     warps.do("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r0, %r1}, [%address];")
     warps.do("stmatrix.sync.aligned.m8n8.x1.shared.b16 [%address], {%r0};")
+    warps.do("ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8x16.b6x16_p32 {%r0, %r1}, [%address];")
     assert seen == [
         ("read", 16, [16 * row for row in range(16)], 16),
         ("write", 8, [16 * row for row in range(8)], 16),
+        ("read", 16, [16 * row for row in range(16)], 12),
     ]
 
 

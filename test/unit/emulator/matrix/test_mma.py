@@ -367,7 +367,11 @@ def test_a_warp_of_which_threads_are_elsewhere_waits() -> None:
     [
         "mma.sync.aligned.m16n8k16.row.col.f32.f16.bf16.f32",
         "mma.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32",
-        "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e4m3.e4m3.f32",
+        "mma.sync.aligned.m16n8k32.row.col.f32.e2m1.e2m1.f32",
+        "mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.f32.e4m3.e4m3.f32",
+        "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e4m3.e4m3.f32.ue8m0",
+        "mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue8m0",
+        "mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.f32.e2m1.e2m1.f32.ue4m3",
         "mma.sync.aligned.m16n8k16.col.row.f32.f16.f16.f32",
     ],
 )

@@ -83,7 +83,13 @@ def test_lane_masks() -> None:
         assert masks["ge"][lane] == masks["gt"][lane] | masks["eq"][lane]
 
 
-@pytest.mark.parametrize(("target", "own", "warps"), [("sm_90a", 2176, 64), ("sm_80", 3200, 64), ("sm_89", 3200, 48)])
+@pytest.mark.parametrize(
+    ("target", "own", "warps"),
+    [
+        *[("sm_90a", 2176, 64), ("sm_80", 3200, 64), ("sm_89", 3200, 48)],
+        *[("sm_103a", 2176, 64), ("sm_110f", 2176, 48), ("sm_120a", 2176, 48)],
+    ],
+)
 def test_shared_memory_and_warps_of_an_sm(target: str, own: int, warps: int) -> None:
     gang = gang_of(Shape((1, 1, 1), (32, 1, 1), (1, 1, 1), 2000, 3100, target))
     names = ("dynamic_smem_size", "total_smem_size", "aggr_smem_size", "nwarpid")
