@@ -18,13 +18,12 @@ from cutecc.emulator.instructions.tcgen05_pipe import COPY, blocks_of, issue
 from cutecc.emulator.machine.lanes import Array, Lanes
 from cutecc.emulator.memory.tensor_memory import CELL, LANES, WARP_LANES, describe, lane_and_column, tensor_memory_of
 from cutecc.emulator.numbers import matrix_sums
-from cutecc.emulator.numbers.instruction_descriptor import SCALE_VECTORS, TYPES, InstructionDescriptor
+from cutecc.emulator.numbers.instruction_descriptor import DEPTH_BYTES, SCALE_VECTORS, TYPES, InstructionDescriptor
 from cutecc.emulator.numbers.matrix_elements import bits, numbers
 from cutecc.emulator.numbers.swizzle import CHUNK, MatrixDescriptor
 from cutecc.emulator.numbers.tensor_layouts import Part, parts_of
 from cutecc.emulator.numbers.unpacking import unpack
 from cutecc.ptx.syntax import Address, Vector
-from cutecc.ptx.types import TYPE_BITS
 
 if TYPE_CHECKING:
     from cutecc.emulator.instructions.operation import Operation
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
 
 _GROUP: Final = "{cta_group::1,cta_group::2}"
 _COLLECTOR: Final = "{collector::a::fill,collector::a::use,collector::a::lastuse,collector::a::discard}?"
-_DEPTH_BYTES: Final = 32
 _ADDRESS: Final = (1 << 30) - 1
 """Of scales: the bits above say which byte of a cell, as the descriptor does."""
 _PACKING: Final = {"e2m1": "b4x16_p64", "e2m3": "b6x16_p32", "e3m2": "b6x16_p32"}
@@ -154,12 +152,7 @@ def _decoded(
         text = found if isinstance(found, str) else f"has {found.m} rows of A and {found.n} columns of B"
         issuer.fault("tensor-memory", f"its instruction descriptor {text}")
         return None
-    return found, _DEPTH_BYTES * _in_a_byte(found.a) // max(TYPE_BITS.get(found.a, 8) // 8, 1), parts
-
-
-def _in_a_byte(type_: str) -> int:
-    """Elements of up to 8 bits."""
-    return 2 if type_ == "e2m1x2" else 1
+    return found, found.depth, parts
 
 
 def _disabled(words: list[int] | None, blocks: int) -> tuple[Array, ...]:
@@ -266,7 +259,7 @@ def _from_shared(
             "tensor-memory", f"its shared memory descriptor names swizzle {descriptor >> 61}, which there is not"
         )
         return np.zeros((rows, depth))
-    elements = CHUNK * _in_a_byte(type_) // max(TYPE_BITS.get(type_, 8) // 8, 1)
+    elements = depth * CHUNK // DEPTH_BYTES
     if transposed:
         start, offsets = decoded.chunks("mn", depth, rows // elements)
     else:
@@ -279,9 +272,10 @@ def _from_shared(
     if issuer.machine.watch.listens:
         issuer.machine.watch.asynchronous_access(agent, issuer.operation, "read", "shared", places.reshape(-1), CHUNK)
     words = memory.shared.view(np.complex128)[places // CHUNK].view(np.uint32)
-    if type_ in _PACKING:
+    in_bytes = issued.form.in_a_byte == 1
+    if in_bytes and type_ in _PACKING:
         words = unpack(words, _PACKING[type_])
-    found = numbers(words, type_)
+    found = numbers(words, type_, in_bytes)
     return found.T if transposed else found
 
 
@@ -290,7 +284,7 @@ def _from_tensor_memory(issued: _Issued, agent: Agent, number: int) -> Array:
     issuer, block, form = issued.issuer, issued.blocks[number], issued.form
     memory = tensor_memory_of(issuer.machine, block)
     lane, column = lane_and_column(issued.a)
-    stop = column + _DEPTH_BYTES // CELL
+    stop = column + DEPTH_BYTES // CELL
     rows = form.m // len(issued.blocks)
     if not memory.has(block, column, stop):
         text = f"reads A in columns {column} to {stop - 1} of tensor memory, which {block.name} has not allocated"
@@ -298,7 +292,7 @@ def _from_tensor_memory(issued: _Issued, agent: Agent, number: int) -> Array:
         return np.zeros((rows, issued.depth))
     lanes = next(part.lanes for part in issued.parts if part.block == number)[:rows] + lane
     _tell(issued, agent, "read", number, lanes, column, stop)
-    return numbers(np.ascontiguousarray(memory.words[lanes, column:stop]), form.a)
+    return numbers(np.ascontiguousarray(memory.words[lanes, column:stop]), form.a, form.in_a_byte == 1)
 
 
 def _accumulated(issued: _Issued, agent: Agent) -> Array:

@@ -1,12 +1,11 @@
-"""The instruction descriptor of `tcgen05.mma`: 32 bits (PTX ISA, "Instruction descriptor").
-
-`e2m1x2` is `e2m1` with two elements in a byte, as the kinds of 4 bits alone have it; all others have one in a byte.
-"""
+"""The instruction descriptor of `tcgen05.mma`: 32 bits (PTX ISA, "Instruction descriptor")."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Final
+
+from cutecc.ptx.types import TYPE_BITS
 
 _FLOATS: Final = {0: "e4m3", 1: "e5m2", 3: "e2m3", 4: "e3m2", 5: "e2m1"}
 TYPES: Final = {
@@ -15,14 +14,16 @@ TYPES: Final = {
     "f8f6f4": _FLOATS,
     "i8": {0: "u8", 1: "s8"},
     "mxf8f6f4": _FLOATS,
-    "mxf4": {1: "e2m1x2"},
-    "mxf4nvf4": {1: "e2m1x2"},
+    "mxf4": {1: "e2m1"},
+    "mxf4nvf4": {1: "e2m1"},
 }
 """Of A and B, by kind and the bits that say so."""
 RESULTS: Final = {"f16": ("f16", "f32"), "tf32": ("f32",), "f8f6f4": ("f16", "f32"), "i8": ("s32",)}
 """Of D, by kind without scales; with scales it is f32."""
 SCALE_VECTORS: Final = {"mxf8f6f4": (32,), "mxf4": (32,), "mxf4nvf4": (32, 16)}
 """Elements along K that share a scale, by kind; the first is what it is where nothing says so."""
+DEPTH_BYTES: Final = 32
+"""Of A and B along K."""
 _RESULTS: Final = {0: "f16", 1: "f32", 2: "s32"}
 _SCALES: Final = {0: "ue4m3", 1: "ue8m0"}
 
@@ -51,6 +52,16 @@ class InstructionDescriptor:
     scale_b: int = 0
     deep: bool = False
     """Whether K is 96."""
+
+    @property
+    def in_a_byte(self) -> int:
+        """Elements of A and B of up to 8 bits: two in the kinds of 4 bits alone."""
+        return 2 if "4" in self.kind and "8" not in self.kind else 1
+
+    @property
+    def depth(self) -> int:
+        """K."""
+        return DEPTH_BYTES * self.in_a_byte // max(TYPE_BITS.get(self.a, 8) // 8, 1)
 
     @classmethod
     def decode(cls, bits: int, kind: str) -> InstructionDescriptor | str:
