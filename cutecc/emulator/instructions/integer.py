@@ -21,7 +21,7 @@ elementwise_rows(
     {
         "neg.{s16,s32,s64}": lambda form: np.negative,
         "abs.{s16,s32,s64}": lambda form: lambda a: a.below(0, signed=True).then(-a, a),
-        "brev.{b32,b64}": lambda form: lambda a: a.code.call("bitreverse", a.type, a),
+        "brev.{b32,b64}": lambda form: lambda a: a.reversed(),
     },
     operands="T",
 )

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from cutecc.emulator.machine.gang import Gang
 
 FAMILIES = (
-    *("integer", "carry", "logic", "floating", "half", "compare", "convert", "move"),
-    *("loads_and_stores", "atomics", "warp", "cp_async", "ldmatrix", "mma", "wgmma"),
+    *("integer", "carry", "logic", "floating", "half", "compare", "convert", "convert_packed"),
+    *("move", "loads_and_stores", "atomics", "warp", "cp_async", "ldmatrix", "mma", "wgmma"),
     *("barriers", "cluster_barrier", "fences", "mbarrier", "bulk_groups", "bulk", "tensor_copy", "tensormap"),
     *("cluster", "control_hints", "calls"),
 )

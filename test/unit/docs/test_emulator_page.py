@@ -33,6 +33,7 @@ TITLES = {
     "half": "`f16`, `bf16`",
     "compare": "comparison, selection",
     "convert": "conversion",
+    "convert_packed": "conversion of several narrow floats",
     "move": "moves, packing",
     "loads_and_stores": "loads, stores, addresses",
     "atomics": "atomics",
