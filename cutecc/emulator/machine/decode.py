@@ -8,6 +8,7 @@ from functools import cache
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
+from cutecc.emulator.instructions.arrangement import arranged
 from cutecc.emulator.instructions.form import Form
 from cutecc.emulator.instructions.operation import Operation, Reader
 from cutecc.emulator.instructions.table import Step, find
@@ -159,7 +160,7 @@ class _Decoder:
             self._add(program, operation, None, self._control(operation, condition, program))
 
     def _operation(self, index: int, instruction: Instruction) -> Operation:
-        return Operation(index, instruction, Form(instruction.opcode, instruction.modifiers), self.scope)
+        return Operation(index, instruction, arranged(Form(instruction.opcode, instruction.modifiers)), self.scope)
 
     @staticmethod
     def _add(program: Program, operation: Operation, step: Step | None, way: control.Control | None) -> None:
