@@ -172,6 +172,10 @@ def _transfer(
         for row in lanes.rows:
             address = int(addresses[row, int(lanes.mask[row].argmax())])
             alone = lanes.only((np.arange(gang.warps) == row)[:, None])
+            if (addresses[row][lanes.mask[row]] != address).any():
+                text = "accesses tensor memory at addresses that differ within a warp"
+                gang.machine.fault("tensor-memory", text, operation, gang, alone.mask)
+                continue
             if not _is_right(operation, gang, row, alone, fragment, address):
                 continue
             memory = tensor_memory_of(machine, gang.blocks[row])
