@@ -17,7 +17,7 @@ from cutecc.emulator.instructions.issuer import Issuer, issuers
 from cutecc.emulator.instructions.table import Step, instruction
 from cutecc.emulator.instructions.tcgen05_pipe import COPY, blocks_of, issue
 from cutecc.emulator.instructions.tcgen05_product import Metadata, Product, Scales
-from cutecc.emulator.instructions.tcgen05_shared import matrix_descriptor
+from cutecc.emulator.instructions.tcgen05_shared import has_depth_96, matrix_descriptor
 from cutecc.emulator.machine.lanes import Array, Lanes
 from cutecc.emulator.memory.tensor_memory import LANES, describe, lane_and_column, tensor_memory_of
 from cutecc.emulator.numbers.column_mask import ColumnMask
@@ -145,6 +145,8 @@ def _decoded(issuer: Issuer, bits: int, pair: bool) -> InstructionDescriptor | N
         text = found
     elif found.sparse != modifiers.has("sp"):
         text = f"says that A is {'sparse' if found.sparse else 'dense'}, and the instruction that it is not"
+    elif found.deep and not has_depth_96(issuer):
+        text = "has K = 96, which sm_103a alone has"
     elif modifiers.has("ashift") and found.m not in (128, 256):
         text = f"has {found.m} rows of A, where .ashift is for 128 and 256"
     else:
