@@ -120,6 +120,10 @@ PLACES = {
     "its shared memory descriptor has an absolute leading offset, which is for swizzles of 128 bytes": with_b(
         F16, swizzle=Swizzle.B64, absolute_leading=True
     ),
+    "reads B MN-major: of tf32 that has only swizzles that leave 32 bytes together": described(TF32, transpose_b=1),
+    "reads A MN-major: of f16 that has no swizzles that leave 32 bytes together": described(
+        replace(F16, a=replace(F16.a, swizzle=Swizzle.B128_ATOM_32B)), transpose_a=1
+    ),
     "reads a matrix of 512 bytes that reaches outside of the block's shared memory": with_b(F16, start=0xFF00),
 }
 
