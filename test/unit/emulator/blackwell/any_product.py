@@ -24,7 +24,7 @@ from blackwell_model.scales import types_of, vectors_of
 from blackwell_model.shared_descriptor import SharedDescriptor, Storage, Swizzle
 
 _T = TypeVar("_T")
-_HALF = 0x8000
+_HALF = 0x10000
 """A is in the first bytes of shared memory, B in the next ones."""
 
 

@@ -16,7 +16,7 @@ from blackwell_model.shared_descriptor import Storage
 from blackwell_model.sparsity import MEANINGFUL_PAIRS, MEANINGFUL_SINGLES
 from blackwell_model.test_model_of_whole_products import some_codes
 
-SHARED_BYTES = 1 << 16
+SHARED_BYTES = 1 << 17
 _WIDTHS: dict[Storage, Any] = {Storage.BITS32: np.uint32, Storage.BITS16: np.uint16, Storage.BITS8: np.uint8}
 
 
