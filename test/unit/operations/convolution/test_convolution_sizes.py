@@ -41,6 +41,13 @@ def test_outputs_are_the_places_where_a_filter_fits(data: st.DataObject) -> None
     assert problem.output == tuple(expected)
 
 
+def test_hints_have_as_many_pairs_as_there_are_modes() -> None:
+    for rank, pairs in (1, "((left, right),)"), (3, "((front, back), (top, bottom), (left, right))"):
+        with pytest.raises(ArgumentError) as refused:
+            paddings((1,) * 4, rank)
+        assert refused.value.hints == [f"what differs before and behind: a pair for each, {pairs}"]
+
+
 def test_numbers_stand_for_all_modes() -> None:
     assert spatial(2, 3, "stride") == (2, 2, 2)
     assert spatial([2], 2, "stride") == (2, 2)
