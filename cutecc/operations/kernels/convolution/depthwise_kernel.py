@@ -15,9 +15,9 @@ from cutlass.cutlass_dsl import T, dsl_user_op
 from cutecc.operations.convolution.description import ConvolutionDescription
 from cutecc.operations.kernels.access import vector_copy
 from cutecc.operations.kernels.convolution import depthwise
+from cutecc.operations.kernels.convolution.digits import pixel_of, quotient
 from cutecc.operations.kernels.convolution.multistage_copies import is_within
 from cutecc.operations.kernels.convolution.signature import Geometry, product
-from cutecc.operations.kernels.convolution.walks import pixel_of, quotient
 from cutecc.operations.kernels.gemm_kernel import GemmKernel
 from cutecc.operations.kernels.lanes import warp_place
 from cutecc.operations.kernels.numeric import numeric

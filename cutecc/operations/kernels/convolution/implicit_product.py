@@ -11,6 +11,7 @@ import cutlass
 from cutlass import cute
 
 from cutecc.operations.convolution.description import ConvolutionDescription
+from cutecc.operations.kernels.convolution.digits import pixel_of, quotient
 from cutecc.operations.kernels.convolution.multistage_copies import (
     OUTSIDE,
     DigitColumns,
@@ -24,7 +25,7 @@ from cutecc.operations.kernels.convolution.multistage_copies import (
 )
 from cutecc.operations.kernels.convolution.phases import Phase
 from cutecc.operations.kernels.convolution.signature import Geometry
-from cutecc.operations.kernels.convolution.walks import Digit, Odometer, TapWalk, WalkedAxis, pixel_of, quotient
+from cutecc.operations.kernels.convolution.walks import Digit, Odometer, TapWalk, WalkedAxis
 
 
 def divisors(description: ConvolutionDescription, geometry: Geometry, groups) -> tuple[tuple[Any, ...], ...]:

@@ -19,6 +19,8 @@ from typing import Any
 import cutlass
 from cutlass import cute
 
+from cutecc.operations.kernels.convolution.digits import digits_of, quotient, where
+
 
 @dataclass(frozen=True)
 class WalkedAxis:
@@ -136,13 +138,9 @@ class Odometer:
             upper.distance - cutlass.Int64(lower.extent) * lower.distance for lower, upper in pairwise(digits)
         ]
 
-    def digits_of(self, number) -> list[Any]:
+    def digits_of(self, number) -> Sequence[Any]:
         """The digits of a place along K."""
-        found = []
-        for digit in self.digits[:-1]:
-            number, value = quotient(number, digit.divisor)
-            found.append(value)
-        return [*found, number]
+        return digits_of(number, [digit.divisor for digit in self.digits[:-1]])
 
     def offset_of(self, values: Sequence[Any]):
         offset = cutlass.Int64(0)
@@ -176,31 +174,3 @@ class Odometer:
     def is_inside(self, j: int):
         """Whether column `j` is still in K."""
         return self.values[j, len(self.digits) - 1] < self.limits[-1]
-
-
-def where(condition, value):
-    """`value`, or 0 where the condition does not hold."""
-    return type(value)(cutlass.select_(condition, value, type(value)(0)))
-
-
-def quotient(number, divisor) -> tuple[Any, Any]:
-    """Quotient and rest of a number from 0 by a number or what divides fast."""
-    if isinstance(divisor, cute.FastDivmodDivisorV2):
-        found, rest = divmod(number, divisor)
-        return cutlass.Int32(found), cutlass.Int32(rest)
-    found = cutlass.Int32(unsigned(number) // unsigned(divisor))
-    return found, number - found * divisor
-
-
-def unsigned(number):
-    """The bits of a number, from which the DSL would keep its sign otherwise where it knows it as part of a layout."""
-    return cutlass.Int32(number).bitcast(cutlass.Uint32)
-
-
-def pixel_of(row, extents: Sequence[Any]) -> tuple[Any, list[Any]]:
-    """The image and the coordinates of a row of pixels, `extents` along the axes: numbers or what divides fast."""
-    found = []
-    for extent in reversed(extents):
-        row, coordinate = quotient(row, extent)
-        found.insert(0, coordinate)
-    return row, found
