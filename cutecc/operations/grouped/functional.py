@@ -8,7 +8,6 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from cutecc.config import Settings
 from cutecc.errors import ArgumentError
 from cutecc.operations.epilogue.declarations import Row
 from cutecc.operations.gemm import Gemm
@@ -16,25 +15,20 @@ from cutecc.operations.grouped.operation import GroupedGemm
 from cutecc.operations.grouped.problem import VARYING
 from cutecc.operations.grouped.reading import read_arguments
 from cutecc.operations.operand import common_alignment
+from cutecc.operations.torch_choices import FORMS, Choices, biased, target_of
 from cutecc.operations.torch_registration import Registration
 from cutecc.operations.torch_types import TYPES, import_torch
 from cutecc.operations.views import DeviceMatrix
 from cutecc.runtime.recent import Recent
-from cutecc.support import forks
 
-_FORMS = 4096
-"""Of calls that operations are kept for."""
-_EMULATED = "sm_80"
-"""The target for tensors of the CPU where `CUTECC_TARGET` names none."""
 _SCHEMA = (
     "(Tensor a, Tensor b, Tensor? offs, Tensor? bias, ScalarType? out_dtype, bool columns, bool emulate) -> Tensor"
 )
 _NAMES = {torch: name for name, torch in TYPES.items()}
 
-_chosen: Recent[Any, Any] = Recent(_FORMS)
-_classes: Recent[Any, Any] = Recent(_FORMS)
-_operations: Recent[Any, Any] = Recent(_FORMS)
-_lock = forks.lock()
+_choices: Choices[Gemm | GroupedGemm] = Choices()
+_classes: Recent[Any, GroupedGemm] = Recent(FORMS)
+"""By what varies rounded up, what is chosen; changed by `_choices` alone."""
 
 
 def grouped_mm(
@@ -99,42 +93,31 @@ def _compute(a: Any, b: Any, offs: Any, bias: Any, out_dtype: Any, columns: bool
     return result
 
 
-def _operation(a: Any, b: Any, result: Any, offs: Any, operands: dict[str, Any]) -> Any:
-    """What computes a call, kept for the next one like it."""
-    tensors = (a, b, result, *operands.values())
-    forms = tuple((each.dtype, each.shape, each.stride(), each.data_ptr() % 16, each.device) for each in tensors)
+def _operation(a: Any, b: Any, result: Any, offs: Any, operands: dict[str, Any]) -> Gemm | GroupedGemm:
+    """What computes a call."""
     rounds = _rounds_f32(a)
-    key = (rounds, None if offs is None else offs.shape[0], forms)
-    if (found := _chosen.young.get(key)) is not None:
-        return found
-    with _lock:  # derivatives are computed by threads of torch's
-        if (found := _chosen.get(key)) is None:
-            found = _made(a, b, result, offs, operands, rounds)
-            _chosen.put(key, found)
-    return found
+
+    def choose() -> Gemm | GroupedGemm:
+        return _chosen(a, b, result, offs, operands, rounds)
+
+    settings = (rounds, None if offs is None else offs.shape[0])
+    return _choices.operation((a, b, result, *operands.values()), settings, choose)
 
 
-def _made(a: Any, b: Any, result: Any, offs: Any, operands: dict[str, Any], rounds: bool) -> Any:
-    parts: dict[str, Any] = {"epilogue": "identity"}
+def _chosen(a: Any, b: Any, result: Any, offs: Any, operands: dict[str, Any], rounds: bool) -> Gemm | GroupedGemm:
+    parts: dict[str, Any] = {"epilogue": "identity", "target": target_of(a)}
     for each in operands.values():
         dtype = _NAMES[str(each.dtype).removeprefix("torch.")]
         row = Row(dtype, common_alignment(dtype, each.stride()[:-1], [each.data_ptr()]))
-        parts |= {"epilogue": _biased, "operands": {"bias": row}}
-    if a.device.type == "cpu":
-        parts["target"] = Settings.from_environment().target or _EMULATED
+        parts |= {"epilogue": biased, "operands": {"bias": row}}
     if offs is None:
         # The unit that rounds f32.
         parts |= {"unit": "tensor_op"} if rounds else {}
-        made: Any = Gemm.for_arguments(a, b, D=result, **parts)
-    else:
-        made = _grouped(a, b, result, offs.shape[0], parts | {"tf32": rounds})
-    # Sizes that the same kernel is chosen for share it.
-    found = _operations.get(made.description) or made
-    _operations.put(made.description, found)
-    return found
+        return Gemm.for_arguments(a, b, D=result, **parts)
+    return _grouped(a, b, result, offs.shape[0], parts | {"tf32": rounds})
 
 
-def _grouped(a: Any, b: Any, result: Any, groups: int, parts: dict[str, Any]) -> Any:
+def _grouped(a: Any, b: Any, result: Any, groups: int, parts: dict[str, Any]) -> GroupedGemm:
     """The operation for a class of sizes: what varies is rounded up to a power of two, and nobody looks at offsets."""
     given = {"A": a, "B": b, "D": result}
     offsets = DeviceMatrix(0, (groups,), 1, "i32")
@@ -148,10 +131,6 @@ def _grouped(a: Any, b: Any, result: Any, groups: int, parts: dict[str, Any]) ->
         found = GroupedGemm.for_arguments(a, b, D=result, offsets=offsets, problem=(*sizes, groups), **parts)
         _classes.put(key, found)
     return found
-
-
-def _biased(accum: Any, bias: Any) -> Any:
-    return accum + bias
 
 
 def _rounds_f32(a: Any) -> bool:

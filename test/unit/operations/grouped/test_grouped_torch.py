@@ -9,6 +9,7 @@ import pytest
 
 from cutecc.errors import ArgumentError, UsageError
 from cutecc.operations import GroupedGemm, Row, torch_operator
+from cutecc.operations.torch_choices import Choices
 from cutecc.operations.torch_library import schema
 from cutecc.runtime.recent import Recent
 
@@ -130,8 +131,8 @@ def test_operations_are_kept_for_sizes_of_a_class() -> None:
 
 @pytest.mark.parametrize("first", ["rows", "columns"])
 def test_packings_of_like_tensors_are_told_apart(monkeypatch: pytest.MonkeyPatch, first: str) -> None:
-    for kept in ("_chosen", "_classes", "_operations"):
-        monkeypatch.setattr(functional, kept, Recent(8))
+    monkeypatch.setattr(functional, "_choices", Choices())
+    monkeypatch.setattr(functional, "_classes", Recent(8))
     made: list[str] = []
     monkeypatch.setattr(GroupedGemm, "run", lambda op, *given, **more: made.append(op.description.packing))
     offs = torch.tensor((30, 64), dtype=torch.int32)
