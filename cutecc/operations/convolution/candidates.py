@@ -163,10 +163,12 @@ def _valid(description: ConvolutionDescription, request: TileRequest) -> Sequenc
 
 
 def _laid_out(kind: Kind, operands: tuple[Operand, Operand, Operand]) -> tuple[Operand, Operand, Operand]:
-    """The operands with their channels contiguous, as the kind has them."""
-    a, b, d = operands
-    first, second = LAYOUTS[kind]
-    return replace(a, layout=first), replace(b, layout=second), replace(d, layout="row")
+    """The operands with their channels contiguous, as the kind has them; those that are interleaved as they are."""
+    a, b, d = (
+        each if each.is_interleaved else replace(each, layout=layout)
+        for each, layout in zip(operands, (*LAYOUTS[kind], "row"), strict=True)
+    )
+    return a, b, d
 
 
 def usual_groups(sizes: ConvolutionProblem | None, a: Operand, b: Operand) -> Groups:

@@ -13,12 +13,14 @@ import numpy as np
 from cutecc.errors import ArgumentError, Error, UsageError
 from cutecc.operations import candidates
 from cutecc.operations.any_description import Description
+from cutecc.operations.arguments import operands_of
 from cutecc.operations.contest import has_few_tiles, swizzled
-from cutecc.operations.convolution.arguments import ROLES
+from cutecc.operations.convolution.arguments import ROLES, Role
 from cutecc.operations.convolution.candidates import iterators, ranked
 from cutecc.operations.convolution.description import ConvolutionDescription
 from cutecc.operations.convolution.estimate import cycles
 from cutecc.operations.convolution.geometry import ConvolutionProblem
+from cutecc.operations.convolution.interleaved import interleaved_shape
 from cutecc.operations.convolution.operation import Convolution
 from cutecc.operations.convolution.rules import check_form, check_sizes
 from cutecc.operations.convolution.validity import refusal
@@ -132,19 +134,19 @@ def _arguments(
     """A tensor or vector for every argument, with its bytes."""
     from cutecc.operations.tuning_data import filled
 
-    shapes = {
+    shapes: dict[Role, tuple[int, ...]] = {
         "activations": (sizes.batch, *sizes.image, sizes.channels),
         "filters": (sizes.filters, *sizes.filter, sizes.channels_of_group),
         "outputs": (sizes.batch, *sizes.output, sizes.filters),
     }
     kind, gemm = op.description.kind, op.description.gemm
     problem, roles = sizes.product(op.description), ROLES[kind]
-    full = {each.name: each.dtype for each in gemm.epilogue.stored if each.kind == "full"}
     found: dict[str, tuple[Any, int]] = {}
-    for name, dtype in {"A": gemm.a.dtype, "B": gemm.b.dtype, **full}.items():
-        shape = shapes[roles.get(name, roles["D"])]
-        address, size = filled(dtype, prod(shape), gpu, generator)
-        found[name] = DeviceMatrix(address, shape, shape[-1], dtype, ordinal=gpu.ordinal), size
+    for name, operand in operands_of(gemm).items():
+        role = roles.get(name, roles["D"])
+        shape = interleaved_shape(role, shapes[role]) if operand.is_interleaved else shapes[role]
+        address, size = filled(operand.dtype, prod(shape), gpu, generator)
+        found[name] = DeviceMatrix(address, shape, shape[-1], operand.dtype, ordinal=gpu.ordinal), size
     of_channels = "column" if kind == "wgrad" else "row"
     for each in gemm.epilogue.stored:
         if each.name in found:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from cutecc.errors import ArgumentError
-from cutecc.operations.convolution.description import LAYOUTS, ConvolutionDescription
+from cutecc.operations.convolution.description import INTERLEAVED_LAYOUTS, LAYOUTS, ConvolutionDescription
 from cutecc.operations.convolution.geometry import ConvolutionProblem
 from cutecc.operations.convolution.words import extents_text
 from cutecc.operations.description import SPLIT_K_MODES, Mode
@@ -40,15 +40,45 @@ Rule = Callable[[ConvolutionDescription], Refusal | None]
 
 
 def layouts(description: ConvolutionDescription) -> OwnRefusal | None:
-    """Matrices lie as the kind says: channels are contiguous."""
-    gemm = description.gemm
-    first, second = LAYOUTS[description.kind]
-    expected = {"a": first, "b": second, "d": "row", "c": "row"}
-    for name, layout in expected.items():
+    """Matrices lie as the kind says: channels are contiguous, of `fprop` maybe 32 at a time."""
+    gemm, kind = description.gemm, description.kind
+    first, second = LAYOUTS[kind]
+    of_pixels, of_filters = INTERLEAVED_LAYOUTS
+    known = {"a": (first, of_pixels), "b": (second, of_filters), "d": ("row", of_pixels), "c": ("row", of_pixels)}
+    for name, words in known.items():
         operand = getattr(gemm, name)
-        if operand is not None and operand.layout != layout:
-            reason = f"of {description.kind} {name.upper()} has contiguous channels, as a matrix {layout}"
-            return OwnRefusal(f"{reason}, not {operand.layout}", (f"{name}.layout",))  # type: ignore[arg-type]
+        if operand is None or operand.layout == words[0]:
+            continue
+        part: Part = f"{name}.layout"  # type: ignore[assignment]
+        if operand.layout != words[1]:
+            reason = f"of {kind} {name.upper()} has contiguous channels, as a matrix {words[0]}, not {operand.layout}"
+            return OwnRefusal(reason, (part,))
+        if kind != "fprop":
+            return OwnRefusal(f"32 channels are kept together of fprop, and {name.upper()} of {kind} is so", (part,))
+    of_results = ("row", of_pixels) if kind == "fprop" else ("row",)
+    for each in gemm.epilogue.stored:
+        # Of C and D the rules of the product say it.
+        if each.kind == "full" and each.name not in ("C", "D") and each.layout not in of_results:
+            reason = f"'{each.name}' of the epilogue is {each.layout}, and of {kind} its channels are contiguous"
+            return OwnRefusal(reason, ("epilogue",))
+    return None
+
+
+def interleaved(description: ConvolutionDescription) -> OwnRefusal | None:
+    """Activations and filters are interleaved alike, those of a single group, whose taps have steps of their own."""
+    gemm = description.gemm
+    if gemm.a.is_interleaved != gemm.b.is_interleaved:
+        words = ("keeps 32 channels together", "does not")
+        first, second = words if gemm.a.is_interleaved else words[::-1]
+        return OwnRefusal(f"A and B are interleaved alike, and A {first}, B {second}", ("a.layout", "b.layout"))
+    full = [each.layout for each in gemm.epilogue.stored if each.kind == "full"]
+    if not any(layout in INTERLEAVED_LAYOUTS for layout in (gemm.a.layout, gemm.d.layout, *full)):
+        return None
+    if description.groups != "single":
+        return OwnRefusal("32 channels are kept together of a single group", (), ("groups",))
+    if description.iterator in ("few_channels", "fixed_channels") and gemm.a.is_interleaved:
+        reason = f"{description.iterator} is for channels that follow one another, not for 32 at a time"
+        return OwnRefusal(reason, (), ("iterator",))
     return None
 
 
@@ -109,7 +139,7 @@ def family_takes_it(description: ConvolutionDescription) -> Refusal | None:
     return (sm90 if description.gemm.family == "sm90" else multistage).accepts(description)
 
 
-RULES: tuple[Rule, ...] = (layouts, product_mode, iterator_of_kind, wgmma, split_groups, family_takes_it)
+RULES: tuple[Rule, ...] = (layouts, interleaved, product_mode, iterator_of_kind, wgmma, split_groups, family_takes_it)
 """In the order in which they are asked; those of the product come before."""
 
 

@@ -26,6 +26,7 @@ from cutecc.operations.convolution.arguments import (
 )
 from cutecc.operations.convolution.description import ConvolutionDescription
 from cutecc.operations.convolution.geometry import ConvolutionProblem, Padding
+from cutecc.operations.convolution.interleaved import interleaved
 from cutecc.operations.convolution.rules import check_sizes
 from cutecc.operations.description import SPLIT_K_MODES
 from cutecc.operations.hazards import Hazard, check_hazards
@@ -158,7 +159,10 @@ class ConvolutionVariant(Variant[ConvolutionDescription]):
         rank, outputs = self.description.rank, {each.name for each in self.description.gemm.epilogue.outputs}
         for name, operand in self.operands.items():
             role, is_written = roles.get(name, roles["D"]), name in outputs
-            each = tensor(name, role, arrays[name], rank, is_torch=is_torch[name], is_written=is_written)
+            if operand.is_interleaved:
+                each = interleaved(name, role, arrays[name], rank, is_written=is_written)
+            else:
+                each = tensor(name, role, arrays[name], rank, is_torch=is_torch[name], is_written=is_written)
             check_elements(each, operand)
             check_rows(each, self._forms[name])
             found[name] = each

@@ -36,7 +36,7 @@ class GatheredPlan(sm80.OperandPlan):
 
     @property
     def copying(self) -> tuple[int, int]:
-        contiguous, other = self.extents[0] // self.vector, self.extents[1]
+        contiguous, other = self._run // self.vector, self.extents[1]
         most = gcd(contiguous, self.threads)
         ways = [(each, gcd(other, self.threads // each)) for each in range(1, most + 1) if most % each == 0]
         full = max(along * across for along, across in ways)

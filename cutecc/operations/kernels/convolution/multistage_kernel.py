@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import cutlass
 from cutlass import cute
 
@@ -12,6 +14,7 @@ from cutecc.operations.kernels.convolution.implicit_product import KINDS, Dgrad,
 from cutecc.operations.kernels.convolution.multistage import phase_count, sm80_plans, tiled_rows, tiles_by_phase
 from cutecc.operations.kernels.convolution.phases import Phase
 from cutecc.operations.kernels.convolution.signature import Geometry
+from cutecc.operations.kernels.signature import full_operand
 from cutecc.operations.kernels.simt_kernel import SimtGemm
 from cutecc.operations.kernels.sm80_kernel import Sm80Gemm
 from cutecc.operations.kernels.split_k import slice_of
@@ -28,7 +31,16 @@ class MultistageConvolution:
     @cute.jit
     def __call__(self, problem, geometry, a, b, operands, workspace, slices, multiprocessors, stream):
         """Launch all that the operation takes; `signature.py` says on what."""
+        operands = self.operands_of_product(operands)
         self.launch_all(problem, (Geometry(*geometry), a), b, operands, workspace, slices, multiprocessors, stream)
+
+    def operands_of_product(self, operands) -> tuple[Any, ...]:
+        """Those of the epilogue as it takes them: of interleaved ones M goes through all images."""
+        full = [full_operand(self.description, each) for each in self.description.epilogue.operands]
+        return tuple(
+            of_images(argument) if each is not None and each.is_interleaved else argument
+            for each, argument in zip(full, operands, strict=True)
+        )
 
     def launch(self, problem, a, b, operands, workspace, slices, multiprocessors, stream) -> None:
         """One block for each tile of D, group and slice of K; each phase of a strided dgrad has tiles of its own."""
@@ -93,6 +105,13 @@ class MultistageConvolution:
     def end(self, first, steps):
         """Where fetches end by themselves; `None` where nothing behind the last step is asked for."""
         return None
+
+
+def of_images(tensor: cute.Tensor) -> cute.Tensor:
+    """The interleaved (pixel, 32, channels / 32, image) as (M, 32, N / 32, L), where M goes through all images."""
+    (pixels, together, groups, images), (of_pixel, of_channel, of_group, of_image) = tensor.shape, tensor.stride
+    shape, stride = ((pixels, images), together, groups, 1), ((of_pixel, of_image), of_channel, of_group, 0)
+    return cute.make_tensor(tensor.iterator, cute.make_layout(shape, stride=stride))
 
 
 class Sm80Convolution(MultistageConvolution, Sm80Gemm):

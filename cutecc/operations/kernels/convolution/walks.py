@@ -39,13 +39,13 @@ class WalkedAxis:
 class TapWalk:
     """A step's tap and its first channel, with where they are in the gathered tensor and in the filters."""
 
-    def __init__(self, axes: Sequence[WalkedAxis], channels, depth: int, channel_distance, first_filter=0):
+    def __init__(self, axes: Sequence[WalkedAxis], channels, depth: int, distances: tuple[Any, Any]):
         """`axes` from the slowest to the fastest; a step is `depth` channels long.
 
-        `channel_distance` are the elements between channels of the filters, `first_filter` those before the first tap.
+        `distances` are the elements between channels of the gathered tensor, and of the filters.
         """
         self.axes, self.channels, self.depth = axes, channels, depth
-        self.channel_distance, self.first_filter = cutlass.Int64(channel_distance), cutlass.Int64(first_filter)
+        self.distances = tuple(map(cutlass.Int64, distances))
         self.chunks = (channels + (depth - 1)) // depth
         self.indices = cute.make_rmem_tensor(len(axes), cutlass.Int32)
         self.shifts = cute.make_rmem_tensor(len(axes), cutlass.Int32)
@@ -65,8 +65,7 @@ class TapWalk:
         """Go to a step."""
         tap, chunk = quotient(step, self.chunks)
         self.channel[0] = channel = chunk * self.depth
-        gathered = cutlass.Int64(channel)
-        filters = self.first_filter + cutlass.Int64(channel) * self.channel_distance
+        gathered, filters = (cutlass.Int64(channel) * distance for distance in self.distances)
         for number, axis in reversed(list(enumerate(self.axes))):
             tap, index = quotient(tap, axis.count) if number else (0, tap)
             self.indices[number], self.shifts[number] = index, index * axis.shift
@@ -102,7 +101,7 @@ class TapWalk:
     def go(self, channels) -> None:
         """Go on by some channels."""
         self.channel[0] = self.channel[0] + channels
-        self.move(channels, cutlass.Int64(channels) * self.channel_distance)
+        self.move(*(cutlass.Int64(channels) * distance for distance in self.distances))
 
     def move(self, gathered, filters) -> None:
         self.offsets[0] = self.offsets[0] + cutlass.Int64(gathered)
