@@ -18,7 +18,7 @@ from cutecc.operations.contest import swizzled
 from cutecc.operations.epilogue.values import Input, Output
 from cutecc.operations.grouped.arguments import is_packed
 from cutecc.operations.grouped.candidates import ranked
-from cutecc.operations.grouped.description import GroupedDescription, Packing
+from cutecc.operations.grouped.description import SCALE_BLOCK, GroupedDescription, Packing
 from cutecc.operations.grouped.estimate import cycles
 from cutecc.operations.grouped.operation import GroupedGemm
 from cutecc.operations.grouped.problem import VARYING, GroupedProblem
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from cutecc.runtime.timing import Samples
     from cutecc.runtime.workspace import Workspace
 
-_BLOCK = 128
-"""Of K and of N, for each of which there is a scale."""
 _EXTENTS = {"A": "MK", "B": "KN"}
 
 
@@ -120,7 +118,7 @@ def _arguments(
         found["offsets"] = (random.integers(ends), 4 * len(ends)) if description.schedule == "device" else (ends, 0)
     if description.scales != "none":
         whole = problem.whole(description.packing)
-        k, n = -(-whole.k // _BLOCK), -(-whole.n // _BLOCK)
+        k, n = -(-whole.k // SCALE_BLOCK), -(-whole.n // SCALE_BLOCK)
         found["scales_a"] = random.packed("f32", (whole.m, k))
         found["scales_b"] = random.packed("f32", (whole.batches, k, n))
     return found

@@ -33,6 +33,8 @@ by 128 of N; the sums of 128 of K are multiplied by both, and added up in f32.""
 PACKINGS: tuple[Packing, ...] = get_args(Packing)
 SCHEDULES: tuple[Schedule, ...] = get_args(Schedule)
 SCALES: tuple[Scales, ...] = get_args(Scales)
+SCALE_BLOCK = 128
+"""Of K, and of N, for each of which there is a scale."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from cutecc.operations.grouped.description import GroupedDescription
+from cutecc.operations.grouped.description import SCALE_BLOCK, GroupedDescription
 from cutecc.operations.kernels.family import Part, Refusal
 from cutecc.operations.kernels.operand_copies import operand_copies
 from cutecc.operations.kernels.sm90 import WARPGROUP, rows_of_warpgroup
@@ -16,8 +16,6 @@ Rule = Callable[[GroupedDescription], Refusal | None]
 
 ARGUMENTS = ("offsets", "scales_a", "scales_b")
 """Of a call, besides matrices and the epilogue's operands."""
-_BLOCK = 128
-"""Of K, and of N, for each of which there is a scale."""
 _MOST_SUMS = 64
 """Registers of a thread for the sums of a block."""
 
@@ -78,11 +76,13 @@ def scales(description: GroupedDescription) -> Refusal | None:
         return Refusal(f"scales are of 8-bit floats, not of {gemm.a.dtype} and {gemm.b.dtype}", ("a.dtype", "b.dtype"))
     if gemm.family != "sm90":
         return Refusal(f"products with scales are those of wgmma, not of {gemm.instruction.unit}", ("instruction",))
-    if gemm.tile.threadblock[2] != _BLOCK:
-        return Refusal(f"a scale is of {_BLOCK} of K, and a tile has {gemm.tile.threadblock[2]}", ("tile.k",))
+    if gemm.tile.threadblock[2] != SCALE_BLOCK:
+        return Refusal(f"a scale is of {SCALE_BLOCK} of K, and a tile has {gemm.tile.threadblock[2]}", ("tile.k",))
     n = gemm.tile.threadblock[1]
-    if _BLOCK % n and n % _BLOCK:
-        return Refusal(f"a tile of {n} columns is neither part of a block of {_BLOCK} nor whole blocks", ("tile.n",))
+    if SCALE_BLOCK % n and n % SCALE_BLOCK:
+        return Refusal(
+            f"a tile of {n} columns is neither part of a block of {SCALE_BLOCK} nor whole blocks", ("tile.n",)
+        )
     sums = rows_of_warpgroup(gemm) * n // WARPGROUP
     if sums > _MOST_SUMS:
         reason = f"a thread has {sums} sums of a block beside those of the tile, and there is room for {_MOST_SUMS}"

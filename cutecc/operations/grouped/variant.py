@@ -24,7 +24,7 @@ from cutecc.operations.grouped.arguments import (
     packed_view,
     read_offsets,
 )
-from cutecc.operations.grouped.description import GroupedDescription
+from cutecc.operations.grouped.description import SCALE_BLOCK, GroupedDescription
 from cutecc.operations.grouped.lists import SIZES, TILES, leading, list_names
 from cutecc.operations.grouped.tables import Numbers
 from cutecc.operations.hazards import Hazard, check_hazards
@@ -39,8 +39,6 @@ from cutecc.operations.views import Table, View
 from cutecc.runtime.checks import array_text
 
 SCALES = ("scales_a", "scales_b")
-_BLOCK = 128
-"""Of K and of N, for each of which there is a scale."""
 
 
 class GroupedVariant(Variant[GroupedDescription]):
@@ -216,7 +214,7 @@ class GroupedVariant(Variant[GroupedDescription]):
         """Raise `ArgumentError` for scales of another type or shape than there are blocks."""
         if self.description.scales == "none":
             return
-        along_k, along_n = -(-problem.k // _BLOCK), -(-problem.n // _BLOCK)
+        along_k, along_n = -(-problem.k // SCALE_BLOCK), -(-problem.n // SCALE_BLOCK)
         shapes = ((problem.m, along_k), (problem.batches, along_k, along_n))
         for name, shape in zip(SCALES, shapes, strict=True):
             array = cast(Array, arrays[name])

@@ -12,12 +12,10 @@ import cutlass
 from cutlass import cute
 from cutlass.cute.nvgpu import warpgroup
 
+from cutecc.operations.grouped.description import SCALE_BLOCK
 from cutecc.operations.kernels.grouped.sm90_kernel import GroupedSm90, GroupedTask
 from cutecc.operations.kernels.patch import Patch
 from cutecc.operations.kernels.workspace import ceil_div
-
-BLOCK = 128
-"""Of N."""
 
 
 class Factors:
@@ -35,8 +33,8 @@ class Factors:
             place = cutlass.min(m + row, of_a.shape[0] - 1)
             self.rows.append(of_a[place, None])
         # A tile is part of a block, or some whole ones.
-        first, last = task.n * tile_n // BLOCK, of_b.shape[0] - 1
-        blocks = range(ceil_div(tile_n, BLOCK))
+        first, last = task.n * tile_n // SCALE_BLOCK, of_b.shape[0] - 1
+        blocks = range(ceil_div(tile_n, SCALE_BLOCK))
         self.columns = [of_b[cutlass.min(first + block, last), None, task.batch] for block in blocks]
         self.now = self.fragment()
         self.coming = self.fragment()
@@ -66,7 +64,7 @@ def add(factors: Factors, sums: cute.Tensor, products: cute.Tensor) -> None:
         both = [factors.now[i] * factors.now[len(rows) + block] for block in range(count)]
         for column in factors.patch.columns:
             place = factors.patch.index[row, column]
-            sums[place] = sums[place] + products[place] * both[column // BLOCK]
+            sums[place] = sums[place] + products[place] * both[column // SCALE_BLOCK]
 
 
 class ScaledSm90(GroupedSm90):

@@ -15,7 +15,7 @@ from cutecc.arguments.arrays import Array
 from cutecc.emulator.options import EmulatorOptions
 from cutecc.operations.epilogue import reference
 from cutecc.operations.epilogue.values import Input, Output
-from cutecc.operations.grouped.description import GroupedDescription
+from cutecc.operations.grouped.description import SCALE_BLOCK, GroupedDescription
 from cutecc.operations.kernels.grouped import schedule, workspace
 from cutecc.operations.kernels.grouped.build import kernel
 from cutecc.operations.kernels.grouped.signature import is_packed, specs
@@ -26,10 +26,6 @@ Size = tuple[int, int, int]
 """M, N and K of a group."""
 FEW = 3
 """Multiprocessors, so that each has several tiles."""
-
-
-BLOCK = 128
-"""Of K, and of N, for each of which there is a scale."""
 
 
 @cache
@@ -117,7 +113,7 @@ class Scales:
 
     def __init__(self, sizes: Sequence[Size], generator: np.random.Generator):
         _, n, k = sizes[0]
-        rows, blocks, n_blocks = sum(m for m, _, _ in sizes), -(-k // BLOCK), -(-n // BLOCK)
+        rows, blocks, n_blocks = sum(m for m, _, _ in sizes), -(-k // SCALE_BLOCK), -(-n // SCALE_BLOCK)
         self.a = generator.uniform(0.5, 2, (rows, blocks)).astype("f4")
         # As (groups, N, K) in memory.
         self.b = generator.uniform(0.5, 2, (len(sizes), n_blocks, blocks)).astype("f4")
@@ -127,8 +123,8 @@ class Scales:
     def scaled(self, group: int, left: Any, right: Any) -> tuple[Any, Any]:
         """A and the transpose of B, each element with its factor."""
         own = self.a[self.ends[group] - len(left) : self.ends[group]]
-        columns = np.arange(left.shape[1]) // BLOCK
-        rows = np.arange(len(right)) // BLOCK
+        columns = np.arange(left.shape[1]) // SCALE_BLOCK
+        rows = np.arange(len(right)) // SCALE_BLOCK
         return left * own[:, columns], right * self.b[group][rows][:, columns]
 
 
