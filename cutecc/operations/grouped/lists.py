@@ -24,9 +24,9 @@ from cutecc.operations.arguments import (
 from cutecc.operations.epilogue.values import Input, Output
 from cutecc.operations.grouped.description import GroupedDescription
 from cutecc.operations.grouped.tables import Numbers, in_memory
-from cutecc.operations.hazards import check_lists
 from cutecc.operations.kernels.grouped.schedule import tiles_before
 from cutecc.operations.operand import type_bits
+from cutecc.operations.overlaps import check_lists
 from cutecc.runtime.checks import array_text
 
 SIZES, TILES = "sizes of groups", "tiles before groups"

@@ -242,9 +242,8 @@ class GroupedGemm(Operation[GroupedDescription]):
 
         Lists have a matrix a group, of any size, and rows and columns of an epilogue are lists of vectors. Tables of
         their addresses are made for a call and kept for others with the same; of `matrices` they are there before.
-        What is written must not share memory with anything else; of lists only matrices that begin at one place are
-        found. A row of the epilogue is (groups, N), or (ΣN,) where N varies, and a column so of M; a scalar in memory
-        is (groups,).
+        What is written must not share memory with anything else, but may lie between its rows. A row of the epilogue is
+        (groups, N), or (ΣN,) where N varies, and a column so of M; a scalar in memory is (groups,).
 
         Arrays, `stream`, `workspace`, `device`, `emulator` are as for `Gemm.run`, which says what is raised too.
         """
