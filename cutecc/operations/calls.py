@@ -108,9 +108,11 @@ class Calls:
                     form.append((array.dtype, array.shape, array.strides, array.device.id))
             if self._takes_tables:
                 tables = [each for name in self._arrays if isinstance(each := arrays[name], Table)]
-                if stream is not None and _are_produced(tables):
+                library = _library_of(tables)
+                # What cupy names is its current stream.
+                if (stream is not None or library != "cupy") and _are_produced(tables):
                     return False
-                form.append(_library_of(tables))
+                form.append(library)
             workspace = given.workspace
             if workspace is not None:
                 form.append((workspace.dtype, workspace.shape, workspace.stride(), workspace.get_device()))

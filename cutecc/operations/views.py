@@ -141,6 +141,12 @@ class MatrixArray(Table):
     addresses: tuple[int, ...]
     owner: object = field(default=None, repr=False)
     streams: set[int] = field(default_factory=set[int], repr=False)
+    named: frozenset[int] = frozenset()
+    """What `producers` are."""
+
+    @property
+    def producers(self) -> frozenset[int]:
+        return self.named
 
     def behind(self) -> Iterable[Array]:
         return (replace(self.like, address=address) for address in self.addresses)
