@@ -39,17 +39,24 @@ def _meeting(matrices: Sequence[Named], written: int) -> Iterator[tuple[Named, N
 
     In the order of their addresses, each is held at once against all that begin before it ends.
     """
-    rows = np.array([_rows(each) for _, _, each in matrices], np.int64).reshape(-1, 4)
+    rows, order = _in_order([each for _, _, each in matrices])
+    is_written, reach = order < written, rows[:, 0].searchsorted(rows[:, 1])
+    for first, end in enumerate(reach.tolist()):
+        others = slice(first + 1, end)
+        if end <= first + 1 or not (is_written[first] or is_written[others].any()):
+            continue
+        meets = (is_written[others] | is_written[first]) & ~_lie_between(rows[first], rows[others])
+        for second in meets.nonzero()[0]:
+            one, other = matrices[int(order[first])], matrices[int(order[first + 1 + second])]
+            if not are_woven(one[2], other[2]):
+                yield (one, other) if is_written[first] else (other, one)
+
+
+def _in_order(arrays: Sequence[Array]) -> tuple[Any, Any]:
+    """`_rows` of each, in the order of their addresses, and that order."""
+    rows = np.array([_rows(each) for each in arrays], np.int64).reshape(-1, 4)
     order = np.argsort(rows[:, 0], kind="stable")
-    rows, is_written = rows[order], order < written
-    ends = np.searchsorted(rows[:, 0], rows[:, 1])
-    for first in np.flatnonzero(ends > np.arange(len(rows)) + 1):
-        others = np.arange(first + 1, ends[first])
-        others = others[is_written[others] | is_written[first]]
-        for second in others[~_lie_between(rows[first], rows[others])]:
-            pair = matrices[order[first]], matrices[order[second]]
-            if not are_woven(pair[0][2], pair[1][2]):
-                yield pair if is_written[first] else pair[::-1]
+    return rows[order], order
 
 
 def _rows(array: Array) -> tuple[int, int, int, int]:
@@ -64,8 +71,7 @@ def _rows(array: Array) -> tuple[int, int, int, int]:
 
 def _lie_between(one: Any, others: Any) -> Any:
     """Which matrices lie between the rows of one, or it between theirs; of other distances of rows none are found."""
-    pitches = others[:, 2]
-    pitch = np.where(pitches > 0, pitches, one[2])
+    pitch = others[:, 2] + (others[:, 2] == 0) * one[2]
     is_alike = (pitch > 0) & ((pitch == one[2]) | (one[2] == 0))
-    distance = (others[:, 0] - one[0]) % np.maximum(pitch, 1)
+    distance = (others[:, 0] - one[0]) % (pitch + (pitch == 0))
     return is_alike & (one[3] <= distance) & (distance + others[:, 3] <= pitch)

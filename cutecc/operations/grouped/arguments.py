@@ -103,7 +103,7 @@ def ends_on_host(value: Any) -> tuple[int, ...] | None:
             return None
         listed = value.tolist() if hasattr(value, "tolist") else _numpy(value).tolist()
     try:
-        ends = tuple(map(operator.index, listed))
+        ends = tuple(map(_whole, listed))
     except TypeError:
         raise ArgumentError("argument 'offsets' holds no whole numbers: they are where each group ends") from None
     if any(second < first for first, second in pairwise((0, *ends))) or (ends and ends[-1] >= _LIMIT):
@@ -112,6 +112,13 @@ def ends_on_host(value: Any) -> tuple[int, ...] | None:
             hints=["of sizes: itertools.accumulate(sizes)"],
         )
     return ends
+
+
+def _whole(value: Any) -> int:
+    """A whole number. Raises `TypeError` for what is none, as `operator.index` does, and for a truth value."""
+    if isinstance(value, bool):
+        raise TypeError
+    return operator.index(value)
 
 
 def _numpy(value: Any) -> Any:

@@ -60,7 +60,14 @@ def grouped_mm(
         raise ArgumentError(f"A and B of the shapes {_shapes(A, B)} {what}")
     if A.shape[-1] != B.shape[-2]:
         raise ArgumentError(f"A has a K of {A.shape[-1]}, and B of {B.shape[-2]}")
+    if A.dtype != B.dtype and not _are_both_8_bits(A, B):
+        raise ArgumentError(f"A is {A.dtype}, and B {B.dtype}", hints=["B.to(A.dtype), or A.to(B.dtype)"])
     return _operator()(A, B, offs, bias, out_dtype, False, emulate_on_cpu)
+
+
+def _are_both_8_bits(a: Any, b: Any) -> bool:
+    """Whether A and B are 8-bit floats, whose types may differ."""
+    return all(each.is_floating_point() and each.itemsize == 1 for each in (a, b))
 
 
 def _shapes(a: Any, b: Any) -> str:

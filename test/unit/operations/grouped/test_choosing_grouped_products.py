@@ -35,12 +35,16 @@ def test_sizes_are_given_in_all_or_of_each_group() -> None:
     assert even.sizes == ((3, 8, 16), (3, 8, 16), (4, 8, 16))
     assert GroupedProblem.of((10, 8, 16, 2), "depth").sizes == ((10, 8, 8),) * 2
     assert GroupedProblem.of((10, 8, 16, 2), "list").sizes == ((10, 8, 16),) * 2
-    listed = GroupedProblem.of([(1, 2, 3), (0, 2, 3)], "columns")
+    listed = GroupedProblem.of([(1, 2, 3), (0, 2, 3)], "rows")
     assert listed.sizes == ((1, 2, 3), (0, 2, 3)) and listed.transposed().sizes == ((2, 1, 3), (2, 0, 3))
     assert GroupedProblem.of(np.array([10, 8, 16, 0]), "rows").groups == 0
     for wrong in ((1, 2, 3), "abcd", [(1, 2)], (1, 2, 3, -4), (1, -2, 3, 4), 5, [(1, 2, 3), 4], (1.5, 2, 3, 4)):
         with pytest.raises(UsageError, match=r"sizes of groups are \(M, N, K, groups\)"):
             GroupedProblem.of(wrong, "rows")
+    differing = [(1, 2, 3), (0, 2, 4)]
+    assert GroupedProblem.of(differing, "list").groups == 2
+    with pytest.raises(UsageError, match=r"groups packed as rows have one K, not 3 and 4\nhint: packing=\"list\""):
+        GroupedProblem.of(differing, "rows")
 
 
 def test_estimates_count_the_tiles_of_all_groups() -> None:

@@ -74,6 +74,8 @@ def test_what_fits_is_supported(rows: GroupedGemm) -> None:
         ({"offsets": [-1, 5, 12]}, "'offsets' does not ascend", ""),
         ({"offsets": ["a", 5, 12]}, "'offsets' holds no whole numbers", ""),
         ({"offsets": zeros(3)}, "'offsets' holds no whole numbers", ""),
+        ({"offsets": [False, 5, 12]}, "'offsets' holds no whole numbers", ""),
+        ({"offsets": np.array([False, True, True])}, "'offsets' holds no whole numbers", ""),
         ({"offsets": None}, "groups packed as rows need offsets", "where each group ends"),
         ({"offsets": 5}, "argument 'offsets' has to be an array", ""),
         ({"A": [zeros(5, 6)]}, "argument 'A' is a list, and groups are packed as rows", 'packing="list"'),

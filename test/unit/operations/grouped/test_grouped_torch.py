@@ -159,6 +159,8 @@ def test_wrong_tensors_are_refused() -> None:
         grouped_mm(a, b[:, :7], offs, emulate_on_cpu=True)
     with pytest.raises(ArgumentError, match="'offsets' holds no whole numbers"):
         grouped_mm(a, b, offs.float(), emulate_on_cpu=True)
+    with pytest.raises(ArgumentError, match=r"A is torch.float32, and B torch.float16\nhint: B.to\(A.dtype\)"):
+        grouped_mm(a, b.half(), offs, emulate_on_cpu=True)
 
 
 @pytest.mark.parametrize("rows", [0, 12])
