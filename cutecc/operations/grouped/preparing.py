@@ -47,20 +47,23 @@ class GroupTables:
 
         Raises `ArgumentError` for lists that do not fit, and while a CUDA graph is captured, `LaunchError`.
         """
+        given.arguments.update(self._tables_of(variant, given, device, keep))
+        variant.check_scalars(given.arguments)
+
+    def _tables_of(self, variant: GroupedVariant, given: Given, device: str, keep: bool) -> Mapping[str, Numbers]:
+        """The tables of the lists of a call."""
         arguments = given.arguments
         first = arguments["A"]
         if isinstance(first, GroupMatrices):
             self._check_together(variant, first, arguments)
-            arguments.update(first.tables)
-            return
+            return first.tables
         if not keep or device != "cuda":
-            arguments.update(tables_of(variant.description, arguments, device, keep=False))
-            return
+            return tables_of(variant.description, arguments, device, keep=False)
         if isinstance(first, list | tuple) and first:
             hint = "make them before, and keep them as long as the graph: op.run(**op.matrices(A=…, B=…, D=…))"
             _check_not_captured(cast("Sequence[Any]", first)[0], given.stream, "tables of lists", hint)
         key = key_of(arguments, variant.lists)
-        arguments.update(self._kept(key, lambda: tables_of(variant.description, arguments, device)))
+        return self._kept(key, lambda: tables_of(variant.description, arguments, device))
 
     def put_ends(self, variant: GroupedVariant, given: Given, device: str, keep: bool) -> None:
         """Put a table in the place of offsets that the host knows, and that of the tiles before each group where a

@@ -53,6 +53,7 @@ class GroupedVariant(Variant[GroupedDescription]):
         """A, B and the full operands of the epilogue."""
         self.is_list = description.packing == "list"
         self.lists = list_names(description) if self.is_list else ()
+        self.scalars = tuple(each for each in description.gemm.epilogue.stored if each.kind == "scalar")
         self.has_tiles = build.specs(self.compiled)["schedule"] != "none"
         """Whether the host says how many tiles are before each group."""
         tiles = (TILES,) if self.has_tiles else ()
@@ -84,13 +85,10 @@ class GroupedVariant(Variant[GroupedDescription]):
         arrays: Arrays = dict(tables)
         groups = tables[SIZES].shape[0]
         values: dict[str, Any] = {}
-        for each in epilogue.stored:
-            if each.kind == "scalar":
-                array = cast(Array, read(each.name, given.get(each.name)))
-                if any(each is output for output in epilogue.outputs):
-                    check_written(each.name, array)
-                arrays[each.name], values[each.name] = array, vector_view(each, array, Problem(0, 0, 0, groups))
-        self._check_scalars(arrays)
+        for each in self.scalars:
+            array = cast(Array, read(each.name, given.get(each.name)))
+            arrays[each.name], values[each.name] = array, vector_view(each, array, Problem(0, 0, 0, groups))
+        hazards = self._hazards(arrays)
         for name in self.lists:
             view = _view(tables[name])
             values[name] = (view, _view(tables[leading(name)])) if name in self.operands else view
@@ -103,20 +101,7 @@ class GroupedVariant(Variant[GroupedDescription]):
             sources["schedule"] = TILES
         sizes = tables[SIZES].data
         is_empty = not (sizes[:, 0].astype("i8") * sizes[:, 1]).any()
-        return Bound(arrays, bound, sources, numbers, [], is_empty, workspace_bytes(self.compiled, groups))
-
-    def _check_scalars(self, arrays: Arrays) -> None:
-        """Raise `ArgumentError` for scalars in memory that share it with what is written; lists have been checked."""
-        outputs = {each.name for each in self.description.gemm.epilogue.outputs}
-        for name, scalar in arrays.items():
-            if not isinstance(scalar, Array):
-                continue
-            for other in self.lists:
-                for index, each in enumerate(cast(Numbers, arrays[other]).arrays):
-                    if other in outputs:
-                        check_hazards({f"{other}[{index}]": each}, {name: scalar}, frozenset())
-                    elif name in outputs:
-                        check_hazards({name: scalar}, {f"{other}[{index}]": each}, frozenset())
+        return Bound(arrays, bound, sources, numbers, hazards, is_empty, workspace_bytes(self.compiled, groups))
 
     def _bind_packed(self, given: Mapping[str, Any], copies: Callable[[Arrays], Arrays] | None) -> Bound:
         description, epilogue = self.description, self.description.gemm.epilogue
@@ -167,6 +152,19 @@ class GroupedVariant(Variant[GroupedDescription]):
             check_written(name, each)
         inputs = {name: each for name, each in plain.items() if name not in outputs}
         return check_hazards(written, inputs, frozenset(self.operands) - {"A", "B"})
+
+    def check_scalars(self, arguments: Mapping[str, Any]) -> None:
+        """Raise `ArgumentError` for scalars in memory that share it with matrices of lists of which one is written.
+
+        `arguments` have the tables of the lists. A call that is like an earlier one may have others.
+        """
+        outputs = {each.name for each in self.description.gemm.epilogue.outputs}
+        for name in [each.name for each in self.scalars]:
+            scalar = cast(Array, read(name, arguments.get(name)))
+            for other in self.lists if name in outputs else outputs.intersection(self.lists):
+                for place, each in cast(Numbers, arguments[other]).around(scalar):
+                    listed, alone = {f"{other}[{place}]": each}, {name: scalar}
+                    check_hazards(*((listed, alone) if other in outputs else (alone, listed)), frozenset())
 
     def _check_extents(self, extents: Mapping[str, int]) -> None:
         """Raise `ArgumentError` unless sizes of all groups together, as compiled, are the multiples they have to be."""

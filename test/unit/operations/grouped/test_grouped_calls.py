@@ -277,6 +277,23 @@ def test_lists_are_put_into_tables_that_are_kept(files: dict[str, Path], gpu: Em
     op.sync()
 
 
+def test_a_repeated_call_with_lists_looks_at_its_scalars(files: dict[str, Path], gpu: EmulatedGpu) -> None:
+    op = gpu.know(GroupedGemm.load(files["lists"]))
+    there = on(gpu, listed())
+    for _ in range(3):
+        op.run(**there)
+    launched = len(gpu.driver.launches)
+    for name, offset, fits in (("before", 8, False), ("B", 0, True), ("D", 4 * 21, False)):
+        first = there[name][0]
+        scalar = DeviceMatrix(first.pointer + offset, there["factor"].shape, 1, "f32")
+        if fits:
+            op.run(**(there | {"factor": scalar}))
+            continue
+        with pytest.raises(ArgumentError, match=rf"{name}\[0\] is written and shares memory with factor"):
+            op.run(**(there | {"factor": scalar}))
+    assert len(gpu.driver.launches) == launched + 1
+
+
 class Cupy:
     """What cupy's arrays offer of memory of the stand-in, written on the stream 3."""
 
