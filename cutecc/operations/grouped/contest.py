@@ -89,7 +89,7 @@ class GroupedContest:
             launched(op, arguments, workspace, stream)
 
         make = partial(_arguments, operations[0], self.problem)
-        return time_in_turn(operations, gpu, make, lambda op: op.workspace_bytes(self.problem.groups), launch)
+        return time_in_turn(operations, gpu, make, lambda op: op.workspace_bytes(problem=self.problem), launch)
 
     def _asked(self) -> str:
         described, gemm = self._description, self._description.gemm

@@ -24,7 +24,7 @@ from cutecc.operations.arguments import (
 from cutecc.operations.epilogue.values import Input, Output
 from cutecc.operations.grouped.description import GroupedDescription
 from cutecc.operations.grouped.tables import Numbers, in_memory
-from cutecc.operations.kernels.grouped.schedule import tiles_before
+from cutecc.operations.kernels.grouped.schedule import has_table, tiles_before
 from cutecc.operations.operand import type_bits
 from cutecc.operations.overlaps import check_lists
 from cutecc.runtime.checks import array_text
@@ -86,10 +86,15 @@ def tables_of(
     turned = description.gemm.is_compiled_transposed
     seen = [(n, m, k) for m, n, k in sizes] if turned else sizes
     tables[SIZES] = np.array(seen, np.int32).reshape(-1, 3)
-    if description.schedule == "host":
+    if has_table(description):
         tables[TILES] = np.array(tiles_before(description.compiled(), seen), np.int32)
     like = next((each for each in arrays["A"]), Array("int64", (), (), 0))
     return in_memory(tables, like, arrays, ordinal)
+
+
+def turns_in_all(tables: Mapping[str, Numbers]) -> int:
+    """How many turns the groups of lists have, where a kernel takes the tiles before each."""
+    return int(tables[TILES].data[-1])
 
 
 def _check(

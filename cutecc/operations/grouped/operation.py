@@ -280,14 +280,30 @@ class GroupedGemm(Operation[GroupedDescription]):
         return self._supports(_given(A, B, C, D, rest), self._others(rest), device)
 
     def workspace_bytes(
-        self, A: Any = None, B: Any = None, C: Any = None, D: Any = None, *, groups: int | None = None, **rest: Any
+        self,
+        A: Any = None,
+        B: Any = None,
+        C: Any = None,
+        D: Any = None,
+        *,
+        groups: int | None = None,
+        problem: Any = None,
+        **rest: Any,
     ) -> int:
-        """The bytes of workspace of a call with so many groups, `workspace_bytes(groups)`, or with these arguments; its
-        address is a multiple of 128. Raises `ArgumentError` as `run` does.
+        """The bytes of workspace of a call with these arguments, on a `problem` as the class takes it, or without
+        reductions with so many groups, `workspace_bytes(groups)`; its address is a multiple of 128.
+
+        Raises `ArgumentError` as `run` does, and `UsageError` for a number of groups that does not tell.
         """
+        variant = cast(GroupedVariant, self.variants[0])
+        if problem is not None:
+            return variant.workspace_of(GroupedProblem.of(problem, self.description.packing))
         count = A if groups is None and isinstance(A, Integral) else groups
         if count is not None:
-            return workspace_bytes(self.variants[0].compiled, operator.index(count))
+            if variant.reduces:
+                hints = ["workspace_bytes(problem=(M, N, K, groups)), or with the arguments of the call"]
+                raise UsageError("the workspace of reductions depends on the sizes of the groups", hints=hints)
+            return workspace_bytes(variant.compiled, operator.index(count))
         return self._bound(_given(A, B, C, D, rest), self._others(rest))[1].workspace_bytes
 
     def matrices(self, *, device: str = "cuda", **lists: Any) -> dict[str, GroupMatrices]:

@@ -16,7 +16,7 @@ from cutecc.operations.arguments import matrix, read
 from cutecc.operations.given import Given
 from cutecc.operations.grouped.arguments import check_ends, ends_on_host, group_sizes
 from cutecc.operations.grouped.description import GroupedDescription
-from cutecc.operations.grouped.lists import TILES, GroupMatrices, key_of, tables_of
+from cutecc.operations.grouped.lists import TILES, GroupMatrices, key_of, tables_of, turns_in_all
 from cutecc.operations.grouped.tables import Numbers, in_memory
 from cutecc.operations.grouped.variant import GroupedVariant
 from cutecc.operations.kernels.grouped.schedule import tiles_before
@@ -47,7 +47,10 @@ class GroupTables:
 
         Raises `ArgumentError` for lists that do not fit, and while a CUDA graph is captured, `LaunchError`.
         """
-        given.arguments.update(self._tables_of(variant, given, device, keep))
+        tables = self._tables_of(variant, given, device, keep)
+        given.arguments.update(tables)
+        if variant.reduces:  # so much workspace is needed
+            given.settings = turns_in_all(tables)
         variant.check_scalars(given.arguments)
 
     def _tables_of(self, variant: GroupedVariant, given: Given, device: str, keep: bool) -> Mapping[str, Numbers]:

@@ -39,10 +39,8 @@ def layouts(description: GroupedDescription) -> Refusal | None:
 
 
 def epilogue(description: GroupedDescription) -> Refusal | None:
-    """No reductions, and no operand with the name of another argument."""
+    """No operand with the name of another argument."""
     found = description.gemm.epilogue
-    if found.has_reductions:
-        return Refusal("a grouped product has no reductions, which the epilogue asks for", ("epilogue",))
     taken = next((each.name for each in found.operands if each.name in ARGUMENTS), None)
     if taken is not None:
         return Refusal(

@@ -17,6 +17,7 @@ from cutecc.operations.arguments import (
     operands_of,
     read,
 )
+from cutecc.operations.call_sizes import check_reductions
 from cutecc.operations.grouped.arguments import (
     agree,
     check_rank,
@@ -25,10 +26,12 @@ from cutecc.operations.grouped.arguments import (
     read_offsets,
 )
 from cutecc.operations.grouped.description import SCALE_BLOCK, GroupedDescription
-from cutecc.operations.grouped.lists import SIZES, TILES, leading, list_names
+from cutecc.operations.grouped.lists import SIZES, TILES, leading, list_names, turns_in_all
+from cutecc.operations.grouped.problem import GroupedProblem
 from cutecc.operations.grouped.tables import Numbers
 from cutecc.operations.hazards import Hazard, check_hazards
 from cutecc.operations.kernels import build
+from cutecc.operations.kernels.grouped.schedule import most_turns, tiles_before
 from cutecc.operations.kernels.grouped.signature import extent_divisors
 from cutecc.operations.kernels.grouped.workspace import DESCRIPTOR_BYTES, workspace_bytes
 from cutecc.operations.operand import type_bits
@@ -52,6 +55,7 @@ class GroupedVariant(Variant[GroupedDescription]):
         self.operands = operands_of(description.gemm)
         """A, B and the full operands of the epilogue."""
         self.is_list = description.packing == "list"
+        self.reduces = description.gemm.epilogue.has_reductions
         self.lists = list_names(description) if self.is_list else ()
         self.scalars = tuple(each for each in description.gemm.epilogue.stored if each.kind == "scalar")
         self.has_tiles = build.specs(self.compiled)["schedule"] != "none"
@@ -100,8 +104,10 @@ class GroupedVariant(Variant[GroupedDescription]):
             bound["schedule"] = _view(tables[TILES])
             sources["schedule"] = TILES
         sizes = tables[SIZES].data
-        is_empty = not (sizes[:, 0].astype("i8") * sizes[:, 1]).any()
-        return Bound(arrays, bound, sources, numbers, hazards, is_empty, workspace_bytes(self.compiled, groups))
+        # Of a reduction also groups without elements have a result.
+        is_empty = groups == 0 if self.reduces else not (sizes[:, 0].astype("i8") * sizes[:, 1]).any()
+        workspace = workspace_bytes(self.compiled, groups, turns_in_all(tables) if self.reduces else 0)
+        return Bound(arrays, bound, sources, numbers, hazards, is_empty, workspace)
 
     def _bind_packed(self, given: Mapping[str, Any], copies: Callable[[Arrays], Arrays] | None) -> Bound:
         description, epilogue = self.description, self.description.gemm.epilogue
@@ -113,6 +119,7 @@ class GroupedVariant(Variant[GroupedDescription]):
         vectors = [each for each in epilogue.stored if each.name not in self.operands]
         for each in vectors:  # before anything is copied
             packed_vector(packing, each, cast(Array, arrays[each.name]), problem)
+        check_reductions(epilogue, problem)
         self._check_scales(arrays, problem)
         if copies is not None:
             arrays = copies(arrays)
@@ -139,9 +146,20 @@ class GroupedVariant(Variant[GroupedDescription]):
             bound["scales"] = self._scales(cast("dict[str, Array]", arrays))
             sources |= {"scales[0]": SCALES[0], "scales[1]": SCALES[1]}
         is_empty = 0 in (problem.m, problem.n, problem.batches)
-        return Bound(
-            arrays, bound, sources, numbers, hazards, is_empty, workspace_bytes(self.compiled, problem.batches)
-        )
+        turns = most_turns(self.compiled, m, n, problem.k, problem.batches)
+        workspace = workspace_bytes(self.compiled, problem.batches, turns)
+        return Bound(arrays, bound, sources, numbers, hazards, is_empty, workspace)
+
+    def workspace_of(self, problem: GroupedProblem) -> int:
+        """The bytes of workspace of a call with these groups."""
+        if self.description.gemm.is_compiled_transposed:
+            problem = problem.transposed()
+        if self.is_list:
+            turns = tiles_before(self.compiled, problem.sizes)[-1]
+        else:
+            whole = problem.whole(self.compiled.packing)
+            turns = most_turns(self.compiled, whole.m, whole.n, whole.k, whole.batches)
+        return workspace_bytes(self.compiled, problem.groups, turns)
 
     def _hazards(self, arrays: Arrays) -> list[Hazard]:
         """Raise `ArgumentError` for what cannot be written, or shares memory with what is written."""

@@ -104,7 +104,7 @@ class FusedEpilogue:
         pieces = _Pieces(self, sums, access, problem, batch, operands, early or {}, takers or {})
         pieces.run()
         for output, reduction in pieces.reductions.items():
-            reduction.store(self._part(self.epilogue.operand(output), problem, batch, workspace, slices, tile, warp))
+            reduction.store(self.part(self.epilogue.operand(output), problem, batch, workspace, slices, tile, warp))
 
     def of_batch(self, operand: Input | Output, argument, problem, batch) -> Any:
         """A full operand, or a vector as the broadcast that it is, as a matrix (M, N); a scalar as a number."""
@@ -125,7 +125,7 @@ class FusedEpilogue:
             return min(operand.alignment, self.n_divisor)
         return full.alignment if full.is_along_rows else 1
 
-    def _part(self, output: Output, problem, batch, workspace, slices, tile, warp) -> cute.Tensor:
+    def part(self, output: Output, problem, batch, workspace, slices, tile, warp) -> cute.Tensor:
         """Where the warp leaves its part of a reduction: a vector in global memory."""
         m, n, _, batches = problem[:4]
         along_m, along_n = (tile[mode] * self.cut.warps[mode] + warp[mode] for mode in (0, 1))

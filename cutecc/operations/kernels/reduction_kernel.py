@@ -120,12 +120,17 @@ class Finish:
         """One result a block: `parts` is (part, batch, 1), `target` (batch)."""
         thread, _, _ = cute.arch.thread_idx()
         _, batch, _ = cute.arch.block_idx()
-        of_warps = cutlass.utils.SmemAllocator().allocate_tensor(
-            self.compute, cute.make_layout(FINISH_THREADS // WARP), 16
-        )
         found = self.nothing(output)
         for part in cutlass.range(thread, parts.shape[0], FINISH_THREADS, unroll=4):
             found[0] = self.reduced(output, found[0], parts[part, batch, 0])
+        self.conclude(output, found, target, batch, thread)
+
+    @cute.jit
+    def conclude(self, output: cutlass.Constexpr, found, target, place, thread):
+        """Reduce what each thread of a block has found to one result, and store it."""
+        of_warps = cutlass.utils.SmemAllocator().allocate_tensor(
+            self.compute, cute.make_layout(FINISH_THREADS // WARP), 16
+        )
         self.over_lanes(output, found, WARP)
         if thread % WARP == 0:
             of_warps[thread // WARP] = found[0]
@@ -134,7 +139,7 @@ class Finish:
             found[0] = of_warps[thread % (FINISH_THREADS // WARP)]
             self.over_lanes(output, found, FINISH_THREADS // WARP)
             if thread == 0:
-                target[batch] = self.rounded(output, found)
+                target[place] = self.rounded(output, found)
 
     def over_lanes(self, output: Output, found, lanes: int) -> None:
         """Reduce over groups of `lanes` lanes."""

@@ -9,7 +9,7 @@ Every kernel has the same parameters:
 | `a`, `b` | as below |
 | `operands` | those of the epilogue in its order, as below |
 | `scales` | those of blocks of A and of B, or `none` |
-| `schedule` | with the schedule `host` the tiles before each group, and of all (`schedule.tiles_before`); else `none` |
+| `schedule` | where `schedule.has_table`, the tiles before each group, and of all (`tiles_before`); else `none` |
 | `workspace` | bytes as `workspace.py` divides them, or `none` |
 | `multiprocessors` | how many the GPU has |
 | `stream` | a CUDA stream |
@@ -35,6 +35,7 @@ from __future__ import annotations
 
 from cutecc.operations.epilogue.values import Input, Output
 from cutecc.operations.grouped.description import GroupedDescription
+from cutecc.operations.kernels.grouped.schedule import has_table
 from cutecc.operations.kernels.grouped.workspace import DESCRIPTOR_BYTES, needs_workspace
 from cutecc.operations.kernels.signature import divisors, full_operand, mode_spec
 from cutecc.operations.operand import WIDEST_ALIGNMENT, Operand, most_aligned, type_bits
@@ -53,7 +54,6 @@ def specs(description: GroupedDescription) -> dict[str, str]:
     description = description.compiled()
     gemm, is_list = description.gemm, description.packing == "list"
     operands = [_operand(description, each) for each in gemm.epilogue.operands]
-    has_table = description.schedule == "host" and description.packing != "depth"
     has_scales = description.scales != "none"
     return {
         "problem": "(i32, i32, i32)",
@@ -62,7 +62,7 @@ def specs(description: GroupedDescription) -> dict[str, str]:
         "b": _matrix(description, gemm.b, "N", "K", gemm.b.layout == "column"),
         "operands": f"({', '.join(operands)},)",
         "scales": "(f32[?M, ?]:(?{i64}, ?{i64}), f32[?, ?, ?G]:(?{i64}, ?{i64}, ?{i64}))" if has_scales else "none",
-        "schedule": "i32[?]" if has_table else "none",
+        "schedule": "i32[?]" if has_table(description) else "none",
         "workspace": f"u8[?] align={DESCRIPTOR_BYTES}" if needs_workspace(description) else "none",
         "multiprocessors": "i32",
         "stream": "stream",

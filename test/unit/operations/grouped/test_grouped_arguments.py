@@ -295,6 +295,17 @@ def test_a_workspace_is_as_large_as_a_call_needs() -> None:
     assert size == op.workspace_bytes(3) == op.workspace_bytes(groups=3) > 0
     with pytest.raises(ArgumentError, match="need offsets"):
         op.workspace_bytes(A, B, D=D)
+    assert op.workspace_bytes(problem=(64, 64, 128, 3)) == size
+    parts = PARTS | {"operands": {"sums": Column("f32", alignment=1)}}
+    parts |= {"epilogue": lambda accum: {"D": accum, "sums": sum(accum, axis=1)}}
+    rows, lists = (GroupedGemm(**parts, packing=packing) for packing in ("rows", "list"))
+    given = packed() | {"sums": zeros(12)}
+    # A group may begin within a tile, and end in another one.
+    assert rows.workspace_bytes(**given) == rows.workspace_bytes(problem=(12, 8, 6, 3)) == 3 * 4 * 32
+    assert rows.workspace_bytes(problem=(64, 33, 6, 3)) == (3 + 2) * 2 * 4 * 32
+    assert lists.workspace_bytes(problem=[(33, 8, 6), (0, 8, 6), (1, 40, 9)]) == 4 * 4 * 32
+    with pytest.raises(UsageError, match="the workspace of reductions depends on the sizes"):
+        rows.workspace_bytes(3)
     with pytest.raises(ArgumentError) as caught:
         given_workspace(np.zeros(8, np.uint8), size, "cpu")
     assert "op.workspace_bytes, with the arguments of the call" in str(caught.value)

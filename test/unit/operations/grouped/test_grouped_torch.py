@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cutecc.errors import ArgumentError, UsageError
-from cutecc.operations import GroupedGemm, Row, torch_operator
+from cutecc.operations import GroupedGemm, Row, Scalar, torch_operator
 from cutecc.operations.torch_choices import Choices
 from cutecc.operations.torch_library import schema
 from cutecc.runtime.recent import Recent
@@ -183,15 +183,23 @@ def test_an_operation_as_an_operator() -> None:
     op = GroupedGemm(
         **PARTS,
         packing="rows",
-        epilogue=lambda accum, bias: {"D": accum + bias, "before": accum},
-        operands={"bias": Row("f32", 1), "before": "f32:row:1"},
+        epilogue=lambda accum, bias: {
+            "D": accum + bias,
+            "before": accum,
+            "sums": sum(accum, axis=0),
+            "all": sum(accum),
+        },
+        operands={"bias": Row("f32", 1), "before": "f32:row:1", "sums": Row("f32", 1), "all": Scalar("f32")},
     )
-    assert schema(op) == "(Tensor A, Tensor B, Tensor offsets, Tensor bias) -> (Tensor, Tensor)"
+    assert schema(op) == "(Tensor A, Tensor B, Tensor offsets, Tensor bias) -> (Tensor, Tensor, Tensor, Tensor)"
     operator = torch_operator("cutecc_tests::grouped", op, emulate_on_cpu=True)
     offsets = torch.tensor(ENDS, dtype=torch.int32)
     a, b, bias = torch.randn(12, 8), torch.randn(3, 8, 4), torch.randn(3, 4)
-    D, before = operator(a, b, offsets, bias)
+    D, before, sums, every = operator(a, b, offsets, bias)
     torch.testing.assert_close(D, reference("rows", a, b, bias), rtol=1e-4, atol=1e-4)
     torch.testing.assert_close(before, reference("rows", a, b), rtol=1e-4, atol=1e-4)
+    parts = [before[:5], before[5:5], before[5:]]
+    torch.testing.assert_close(sums, torch.stack([each.sum(0) for each in parts]), rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(every, torch.stack([each.sum() for each in parts]), rtol=1e-4, atol=1e-3)
     with pytest.raises(UsageError, match="and this operation lists of matrices"):
         schema(GroupedGemm(**PARTS))

@@ -178,7 +178,7 @@ def multiply(
             _sizes(description, sizes) if ends is None else np.array(ends, np.int32),
             *(a.argument, b.argument, tuple(arguments), scales and scales.argument),
             _table(description, sizes),
-            _workspace(description, len(sizes)),
+            _workspace(description, sizes),
             *(multiprocessors, 0),
         ),
         {},
@@ -219,15 +219,20 @@ def _sizes(description: GroupedDescription, sizes: Sequence[Size]) -> Any:
 
 
 def _table(description: GroupedDescription, sizes: Sequence[Size]) -> Any:
-    if description.schedule == "device" or description.packing == "depth":
+    if not schedule.has_table(description):
         return None
     return np.array(schedule.tiles_before(description, sizes), np.int32)
 
 
-def _workspace(description: GroupedDescription, groups: int) -> Any:
+def _workspace(description: GroupedDescription, sizes: Sequence[Size]) -> Any:
     if not workspace.needs_workspace(description):
         return None
-    size = workspace.workspace_bytes(description, groups)
+    if description.packing == "list":
+        turns = schedule.tiles_before(description, sizes)[-1]
+    else:
+        problem = _problem(description, sizes)
+        turns = schedule.turns_before(description, *problem[:2], len(sizes), problem[_axis(description)])
+    size = workspace.workspace_bytes(description, len(sizes), turns)
     memory = np.full(size + workspace.DESCRIPTOR_BYTES, 0xAB, np.uint8)
     start = -memory.ctypes.data % workspace.DESCRIPTOR_BYTES
     return memory[start : start + size]

@@ -15,7 +15,7 @@ from test_sm90_products import ONE, SUMS, TOLERANCES, TWO, hopper
 
 from cutecc.operations.description import GemmDescription
 from cutecc.operations.epilogue.declarations import Column, Full, Row, Scalar
-from cutecc.operations.epilogue.functions import relu
+from cutecc.operations.epilogue.functions import max, relu, sum
 from cutecc.operations.epilogue.graph import Epilogue
 from cutecc.operations.grouped.description import GroupedDescription
 from cutecc.operations.kernels.grouped.signature import ends_divisor
@@ -25,7 +25,7 @@ from cutecc.operations.operand import Operand
 def everything(accum, C, bias, scale, alpha, shift):
     D = relu(alpha * accum + C + bias) * scale - shift
     raw = accum + bias
-    return D, raw
+    return {"D": D, "raw": raw, "rows": sum(raw, axis=0), "tops": max(raw, axis=1), "all": sum(D)}
 
 
 def with_everything(description: GemmDescription, c: str) -> GemmDescription:
@@ -43,6 +43,9 @@ def with_everything(description: GemmDescription, c: str) -> GemmDescription:
         shift=Scalar("f32", in_memory=True),
         D=Full(d.dtype, d.layout, alignment=d.alignment),
         raw=Full("f32", alignment=1),
+        rows=Row("f32", alignment=1),
+        tops=Column("f32", alignment=1),
+        all=Scalar("f32"),
     )
     return replace(description, c=source, epilogue=graph)
 
