@@ -68,7 +68,15 @@ def tables_of(
 
     Waits for the copy of the tables alone. Raises `ArgumentError` for matrices that do not fit, `LaunchError`.
     """
-    arrays = _lists(description, given)
+    arrays = read_lists(description, given)
+    check_written_lists(description, arrays)
+    return tables_of_arrays(description, arrays, device, keep=keep)
+
+
+def tables_of_arrays(
+    description: GroupedDescription, arrays: Mapping[str, Sequence[Array]], device: str, *, keep: bool = True
+) -> dict[str, Numbers]:
+    """As `tables_of`, of lists that have been read and may be written; arrays on another device have been copied."""
     matrices = {
         name: [_matrix(f"{name}[{index}]", each, description, name) for index, each in enumerate(arrays[name])]
         for name in operands_of(description.gemm)
@@ -103,7 +111,7 @@ def _check(
     matrices: Mapping[str, Sequence[Matrix]],
     sizes: Sizes,
 ) -> None:
-    """Raise `ArgumentError` for what is not aligned, of another size, or shares memory with what is written."""
+    """Raise `ArgumentError` for what is not aligned, or of another size."""
     epilogue, operands = description.gemm.epilogue, operands_of(description.gemm)
     for name, each in matrices.items():
         extents = promises_extent(description.gemm, name)
@@ -113,14 +121,18 @@ def _check(
         if each.kind in ("row", "column"):
             for index, (array, size) in enumerate(zip(arrays[each.name], sizes, strict=True)):
                 _check_vector(f"{each.name}[{index}]", each, array, size[1 if each.kind == "row" else 0])
-    outputs = {each.name for each in epilogue.outputs}
+
+
+def check_written_lists(description: GroupedDescription, arrays: Mapping[str, Sequence[Array]]) -> None:
+    """Raise `ArgumentError` for a matrix that cannot be written, or shares memory with one that is."""
+    outputs = {each.name for each in description.gemm.epilogue.outputs}
     for name in outputs & arrays.keys():
         for index, each in enumerate(arrays[name]):
             check_written(f"{name}[{index}]", each)
     check_lists(
         {name: each for name, each in arrays.items() if name in outputs},
         {name: each for name, each in arrays.items() if name not in outputs},
-        frozenset(operands) - {"A", "B"},
+        frozenset(operands_of(description.gemm)) - {"A", "B"},
     )
 
 
@@ -139,7 +151,7 @@ def key_of(given: Mapping[str, Any], names: Sequence[str]) -> tuple[Any, ...]:
     return tuple(found)
 
 
-def _lists(description: GroupedDescription, given: Mapping[str, Any]) -> dict[str, list[Array]]:
+def read_lists(description: GroupedDescription, given: Mapping[str, Any]) -> dict[str, list[Array]]:
     """All lists, read. Raises `ArgumentError` for what is none, and unless they have one number of groups."""
     arrays = {name: _read(name, given.get(name)) for name in list_names(description)}
     if len({len(each) for each in arrays.values()}) > 1:
@@ -192,14 +204,25 @@ def _check_vector(name: str, operand: Input | Output, array: Array, extent: int)
 
 
 def _check_not_numpy(arrays: Mapping[str, Sequence[Array]]) -> None:
-    """Raise `ArgumentError` for matrices of numpy's, which would have to be copied."""
+    """Raise `ArgumentError` for matrices of numpy's, which are copied for one call alone."""
     for name, listed in arrays.items():
         for index, each in enumerate(listed):
             if each.library == "numpy":
                 raise ArgumentError(
-                    f"argument '{name}[{index}]' is a numpy array, and matrices of lists are not copied to the GPU",
-                    hints=["pass matrices of torch's or cupy's", 'device="cpu" runs the operation on the CPU emulator'],
+                    f"argument '{name}[{index}]' is a numpy array, and tables have addresses of a GPU's memory",
+                    hints=[
+                        "run copies matrices of numpy, when all arguments are numpy's",
+                        'device="cpu" runs the operation on the CPU emulator',
+                    ],
                 )
+
+
+def are_numpy(given: Mapping[str, Any], names: Sequence[str]) -> bool:
+    """Whether lists are given, of which one begins with an array of numpy's."""
+    values = [given.get(name) for name in names]
+    if any(isinstance(each, GroupMatrices) for each in values):
+        return False
+    return any(isinstance(each[0], np.ndarray) for each in values if isinstance(each, list | tuple) and each)
 
 
 def _ordinal(arrays: Mapping[str, Sequence[Array]]) -> int:

@@ -16,7 +16,7 @@ from cutecc.operations.arguments import matrix, read
 from cutecc.operations.given import Given
 from cutecc.operations.grouped.arguments import check_ends, ends_on_host, group_sizes
 from cutecc.operations.grouped.description import GroupedDescription
-from cutecc.operations.grouped.lists import TILES, GroupMatrices, key_of, tables_of, turns_in_all
+from cutecc.operations.grouped.lists import TILES, GroupMatrices, are_numpy, key_of, tables_of, turns_in_all
 from cutecc.operations.grouped.tables import Numbers, in_memory
 from cutecc.operations.grouped.variant import GroupedVariant
 from cutecc.operations.kernels.grouped.schedule import tiles_before
@@ -45,8 +45,11 @@ class GroupTables:
     def put_lists(self, variant: GroupedVariant, given: Given, device: str, keep: bool) -> None:
         """Put tables in the place of lists, with `keep` for a launch, else to look at them.
 
+        Lists of numpy's stay, which a launch copies.
         Raises `ArgumentError` for lists that do not fit, and while a CUDA graph is captured, `LaunchError`.
         """
+        if device == "cuda" and are_numpy(given.arguments, variant.lists):
+            return
         tables = self._tables_of(variant, given, device, keep)
         given.arguments.update(tables)
         if variant.reduces:  # so much workspace is needed

@@ -26,7 +26,16 @@ from cutecc.operations.grouped.arguments import (
     read_offsets,
 )
 from cutecc.operations.grouped.description import SCALE_BLOCK, GroupedDescription
-from cutecc.operations.grouped.lists import SIZES, TILES, leading, list_names, turns_in_all
+from cutecc.operations.grouped.lists import (
+    SIZES,
+    TILES,
+    check_written_lists,
+    leading,
+    list_names,
+    read_lists,
+    tables_of_arrays,
+    turns_in_all,
+)
 from cutecc.operations.grouped.problem import GroupedProblem
 from cutecc.operations.grouped.tables import Numbers
 from cutecc.operations.hazards import Hazard, check_hazards
@@ -72,7 +81,21 @@ class GroupedVariant(Variant[GroupedDescription]):
         self, given: Mapping[str, Any], settings: Any, /, *, copies: Callable[[Arrays], Arrays] | None = None
     ) -> Bound:
         """As `Variant.bind`; lists and what is known of offsets on the host are tables by then."""
-        return self._bind_lists(given) if self.is_list else self._bind_packed(given, copies)
+        if not self.is_list:
+            return self._bind_packed(given, copies)
+        if copies is None:
+            return self._bind_lists(given)
+        return self._bind_lists({**given, **self._copied(given, copies)}, are_copies=True)
+
+    def in_memory(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        if not self.is_list:
+            return super().in_memory(given)
+        found: dict[str, Any] = {each.name: given.get(each.name) for each in self.scalars}
+        for name in self.lists:
+            value = given.get(name)
+            listed = cast("list[Any]", value) if isinstance(value, list | tuple) else []
+            found |= {f"{name}[{index}]": each for index, each in enumerate(listed)}
+        return found
 
     def alignment_bytes(self, name: str) -> int:
         declared = self.description.gemm.epilogue.operand(name)
@@ -83,7 +106,19 @@ class GroupedVariant(Variant[GroupedDescription]):
                 return declared.alignment * type_bits(declared.dtype) // 8
         return 4  # of a table; the addresses in it have been checked
 
-    def _bind_lists(self, given: Mapping[str, Any]) -> Bound:
+    def _copied(self, given: Mapping[str, Any], copies: Callable[[Arrays], Arrays]) -> dict[str, Any]:
+        """The tables of copies of lists, and copies of scalars in memory."""
+        lists = read_lists(self.description, given)
+        scalars = {each.name: cast(Array, read(each.name, given.get(each.name))) for each in self.scalars}
+        check_written_lists(self.description, {**lists, **{name: [each] for name, each in scalars.items()}})
+        own = {f"{name}[{index}]": each for name, arrays in lists.items() for index, each in enumerate(arrays)}
+        found = cast("dict[str, Array]", copies({**scalars, **own}))
+        copied = {name: [found[f"{name}[{index}]"] for index in range(len(each))] for name, each in lists.items()}
+        device = next(iter(found.values())).device
+        return {**tables_of_arrays(self.description, copied, device), **{name: found[name] for name in scalars}}
+
+    def _bind_lists(self, given: Mapping[str, Any], *, are_copies: bool = False) -> Bound:
+        """A call with tables; of copies it is known what shares memory."""
         epilogue = self.description.gemm.epilogue
         tables = {name: given[name] for name in self.array_names if isinstance(given.get(name), Numbers)}
         arrays: Arrays = dict(tables)
@@ -92,7 +127,7 @@ class GroupedVariant(Variant[GroupedDescription]):
         for each in self.scalars:
             array = cast(Array, read(each.name, given.get(each.name)))
             arrays[each.name], values[each.name] = array, vector_view(each, array, Problem(0, 0, 0, groups))
-        hazards = self._hazards(arrays)
+        hazards = [] if are_copies else self._hazards(arrays)
         for name in self.lists:
             view = _view(tables[name])
             values[name] = (view, _view(tables[leading(name)])) if name in self.operands else view

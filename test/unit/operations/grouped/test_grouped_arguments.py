@@ -250,14 +250,20 @@ def test_tables_are_made_of_all_lists_together(lists: GroupedGemm) -> None:
         GroupedGemm(**PARTS, packing="rows").matrices(**given)
 
 
-def test_matrices_of_numpy_in_lists_are_for_the_emulator_alone(lists: GroupedGemm) -> None:
+def test_matrices_of_numpy_in_lists_are_copied_but_not_kept(lists: GroupedGemm) -> None:
     given = listed()
-    status = lists.supports(**given)
-    assert "'A[0]' is a numpy array, and matrices of lists are not copied to the GPU" in str(status)
-    assert ".cuda()" not in str(status) and 'device="cpu"' in str(status)
-    for call in (lists.run, lists.matrices):
-        with pytest.raises(ArgumentError, match=r"'A\[0\]' is a numpy array"):
-            call(**given)
+    assert lists.supports(**given)
+    with pytest.raises(ArgumentError, match=r"'A\[0\]' is a numpy array, and tables have addresses") as caught:
+        lists.matrices(**given)
+    assert any('device="cpu"' in hint for hint in caught.value.hints)
+    assert "has to be a list" in str(lists.supports(**(given | {"B": given["B"][0]})))
+    assert "the shapes of group 1 do not fit" in str(
+        lists.supports(**(given | {"A": [zeros(5, 6), *[zeros(1, 6)] * 2]}))
+    )
+    # Copies are aligned, whatever the arrays are.
+    aligned = GroupedGemm("f32:row:4", "f32:row:4", "f32:row:4", target="sm_80", unit="simt")
+    shifted = zeros(65)[1:].reshape(8, 8)
+    assert aligned.supports([shifted], [zeros(8, 8)], D=[zeros(8, 8)])
 
 
 def test_another_tile_is_for_the_same_sizes() -> None:

@@ -20,7 +20,18 @@ from hypothesis import strategies as st
 
 from cutecc import EmulatorOptions
 from cutecc.errors import ArgumentError, UsageError
-from cutecc.operations import Column, DeviceMatrix, Full, Gemm, GroupedGemm, Row, Scalar, compile_all, load
+from cutecc.operations import (
+    Column,
+    DeviceMatrix,
+    Full,
+    Gemm,
+    GroupedGemm,
+    Row,
+    Scalar,
+    compile_all,
+    device_memory,
+    load,
+)
 
 sys.path.append(str(Path(__file__).parents[1] / "running"))
 from emulated_gpu import EmulatedGpu, install
@@ -294,8 +305,10 @@ def test_lists_are_put_into_tables_that_are_kept(files: dict[str, Path], gpu: Em
     gpu.driver.capturing = set()
     bring_back(gpu, there | scalars, given)
     check_lists(given, 2.0)
-    with pytest.raises(ArgumentError, match=r"'A\[1\]' is a numpy array, and matrices of lists are not copied"):
+    with pytest.raises(ArgumentError, match=r"'A\[1\]' is a numpy array, and tables have addresses"):
         op.run(**(there | {"A": [there["A"][0], *given["A"][1:]]}), **scalars)
+    with pytest.raises(ArgumentError, match=r"'A\[0\]' is a numpy array, and 'factor' is not"):
+        op.run(**(there | {"A": given["A"]}), **scalars)
     op.sync()
 
 
@@ -399,3 +412,36 @@ def test_arrays_of_numpy_are_copied(files: dict[str, Path], gpu: EmulatedGpu) ->
             op.sync()
             np.testing.assert_allclose(D, expected, rtol=1e-5, atol=1e-5)
             D[...] = np.nan
+
+
+def test_lists_of_numpy_are_copied(files: dict[str, Path], gpu: EmulatedGpu) -> None:
+    op = gpu.know(GroupedGemm.load(files["lists"]))
+    given = listed()
+    shifted = np.zeros(5 * 21 + 1, np.float32)[1:].reshape(5, 21)
+    given["C"][0], given["D"][0] = shifted, shifted  # a source may be the result
+    shifted[...] = random(5, 21)
+    before = shifted.copy()
+    assert op.supports(**given, beta=2.0)
+    for _ in range(2):
+        op.run(**given, beta=2.0)
+    assert np.isnan(given["sums"][0]).all() and not np.isnan(shifted).any()
+    op.sync()
+    given["C"][0] = before
+    product = given["A"][0].astype("f8") @ given["B"][0]
+    first = (product + given["bias"][0]) * given["scale"][0][:, None] * given["factor"][0]
+    np.testing.assert_allclose(given["D"][0], first + 2 * (first + 2 * before), rtol=1e-4, atol=1e-3)
+    given = listed()
+    op.run(**given, sync=True)
+    check_lists(given)
+    whole = poisoned(12, 21)
+    given["D"][0] = whole[:5]
+    for other in ("before", "scale", "factor"):
+        wrong = given | {other: whole[4, :4] if other == "factor" else [whole[4:9], *given[other][1:]]}
+        if other == "scale":
+            wrong[other][0] = whole[4, 3:8]
+        with pytest.raises(ArgumentError, match=r"D\[0\] is written and shares memory with"):
+            op.run(**wrong)
+    given["A"][0].flags.writeable = given["before"][0].flags.writeable = False
+    with pytest.raises(ArgumentError, match=r"'before\[0\]' is written, and its array is read-only"):
+        op.run(**given)
+    assert device_memory.allocated_bytes() == 0
