@@ -101,6 +101,7 @@ def _grouped(contest: Grouped) -> GroupedGemm:
         f"{contest.dtype}:{b}",
         contest.result,
         packing="depth" if contest.pass_ == "wgrad" else "rows",
+        scales=contest.scales,
         epilogue="identity",
         target=TARGET,
         problem=(*sizes, contest.groups),

@@ -8,7 +8,7 @@ import statistics
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from operations_contests import HALVES, KINDS, AnyContest, Convolution, Grouped, Product
 from operations_plan import FUSED_SIZES
@@ -24,23 +24,28 @@ _FEW_BARS = 12
 _LABEL = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}
 BARS = {"squares": 1.02, "mean": 1.00, "f8E4M3FN": 1.00, "f64": 0.95, "tf32": 0.95, "fused": 0.04}
 """Least speeds relative to torch's, and how much more time bias and gelu may take."""
-GROUPED_BARS = {"fprop": 1.00, "dgrad": 1.00, "wgrad": 1.00}
-CONVOLUTION_BARS = {"fprop": 1.00, "dgrad": 0.95, "wgrad": 0.95}
-"""Least geometric means of speeds relative to torch's, in 16 bits."""
+Bars: TypeAlias = Mapping[str, Mapping[str, float]]
+GROUPED_BARS: Bars = {dtype: {"fprop": 1.00, "dgrad": 1.00, "wgrad": 1.00} for dtype in (*HALVES, "f8E4M3FN")}
+CONVOLUTION_BARS: Bars = {dtype: {"fprop": 1.00, "dgrad": 0.95, "wgrad": 0.95} for dtype in HALVES}
+"""Least geometric means of speeds relative to torch's, by type."""
 _OTHER_BAR = 0.95
-"""In other types."""
+"""In types that are not named."""
 
 
 def tables(results: Results) -> dict[str, list[str]]:
     """The tables that there are results for, by the name of their place in the document."""
     found = {"operations": rows(results)} if _of(results, Product) else {}
-    for name, kind, bars in (("grouped", Grouped, GROUPED_BARS), ("convolutions", Convolution, CONVOLUTION_BARS)):
-        if listed := _of(results, kind):
+    for name, listed, bars in (
+        ("grouped", _grouped(results, "none"), GROUPED_BARS),
+        ("scaled", _grouped(results, "blocks"), GROUPED_BARS),
+        ("convolutions", _of(results, Convolution), CONVOLUTION_BARS),
+    ):
+        if listed:
             found[name] = layer_rows(listed, bars)
     return found
 
 
-def layer_rows(listed: Sequence[Found], bars: Mapping[str, float]) -> list[str]:
+def layer_rows(listed: Sequence[Found], bars: Bars) -> list[str]:
     """A row for each layer and type, with outputs and gradients side by side, the means, and the footnotes."""
     remarks = tomllib.loads(REMARKS.read_text()).get("remark", [])
     notes: list[str] = []
@@ -80,7 +85,7 @@ def layer_rows(listed: Sequence[Found], bars: Mapping[str, float]) -> list[str]:
                     str(len(own)),
                     *means,
                     f"{least:.3f}",
-                    f"{bars[each] if dtype in HALVES else _OTHER_BAR:.2f}",
+                    f"{bars[dtype][each] if dtype in bars else _OTHER_BAR:.2f}",
                 ]
                 table.append(f"| {' | '.join(cells)} |")
     return [*table, *_endnotes(notes, [], listed)]
@@ -116,8 +121,11 @@ def draw(results: Results, folder: Path) -> list[Path]:
         ("operations-16-bit", [(each, _typed(products, each)) for each in HALVES]),
         ("operations-other-types", [(each, _typed(products, each)) for each in others]),
     ]
-    for name, kind in (("operations-grouped", Grouped), ("operations-convolutions", Convolution)):
-        listed = _of(results, kind)
+    for name, listed in (
+        ("operations-grouped", _grouped(results, "none")),
+        ("operations-scaled", _grouped(results, "blocks")),
+        ("operations-convolutions", _of(results, Convolution)),
+    ):
         types = dict.fromkeys(found.contest.dtype for found in listed)
         pictures.append(
             (name, [(f"{dtype}, {each}", _typed(_passed(listed, each), dtype)) for dtype in types for each in KINDS])
@@ -139,6 +147,11 @@ def _passed(listed: Sequence[Found], pass_: str) -> list[Found]:
 
 def _of(results: Results, kind: type[AnyContest]) -> list[Found]:
     return [found for found in results.found if isinstance(found.contest, kind)]
+
+
+def _grouped(results: Results, scales: str) -> list[Found]:
+    listed = _of(results, Grouped)
+    return [found for found in listed if isinstance(found.contest, Grouped) and found.contest.scales == scales]
 
 
 def _layer(found: Found) -> Grouped | Convolution:
