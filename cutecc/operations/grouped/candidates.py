@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import islice
 
 from cutecc.operations import candidates
 from cutecc.operations.description import GemmDescription
@@ -96,9 +97,13 @@ def ranked(
 @lru_cache(maxsize=256)
 def _valid(compiled: GroupedDescription, request: TileRequest) -> Sequence[GroupedDescription]:
     """What is compiled, with each valid tile."""
-    tiles = candidates.tiles(compiled.gemm, request)
-    found = (replace(compiled, gemm=compiled.gemm.with_tile(tile)) for tile in tiles)
-    return [each for each in found if refusal(each) is None]
+    found: list[GroupedDescription] = []
+    for tile in candidates.tiles(compiled.gemm, request):
+        # Where scales lie beside the stages, there may be room for one less.
+        fewer = [] if request.stages or compiled.scales == "none" else [replace(tile, stages=tile.stages - 1)]
+        staged = (replace(compiled, gemm=compiled.gemm.with_tile(each)) for each in (tile, *fewer))
+        found += islice((each for each in staged if refusal(each) is None), 1)
+    return found
 
 
 def _as_asked(described: Sequence[GroupedDescription], request: TileRequest) -> GroupedDescription:

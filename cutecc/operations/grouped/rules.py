@@ -9,15 +9,17 @@ from collections.abc import Callable
 
 from cutecc.operations.grouped.description import SCALE_BLOCK, GroupedDescription
 from cutecc.operations.kernels.family import Part, Refusal
+from cutecc.operations.kernels.grouped.scaled import shared_memory_bytes
 from cutecc.operations.kernels.operand_copies import operand_copies
 from cutecc.operations.kernels.sm90 import WARPGROUP, rows_of_warpgroup
+from cutecc.operations.tile_rules import fits_shared_memory
 
 Rule = Callable[[GroupedDescription], Refusal | None]
 
 ARGUMENTS = ("offsets", "scales_a", "scales_b")
 """Of a call, besides matrices and the epilogue's operands."""
-_MOST_SUMS = 64
-"""Registers of a thread for the sums of a block."""
+_MOST_SUMS = 128
+"""Registers of a thread for the sums of a tile, beside those of a block."""
 
 
 def mode(description: GroupedDescription) -> Refusal | None:
@@ -83,9 +85,9 @@ def scales(description: GroupedDescription) -> Refusal | None:
         )
     sums = rows_of_warpgroup(gemm) * n // WARPGROUP
     if sums > _MOST_SUMS:
-        reason = f"a thread has {sums} sums of a block beside those of the tile, and there is room for {_MOST_SUMS}"
+        reason = f"a thread has {sums} sums beside those of a block, and there is room for {_MOST_SUMS}"
         return Refusal(reason, ("tile.m", "tile.n", "tile.warps", "tile.schedule"))
-    return None
+    return fits_shared_memory(gemm, shared_memory_bytes(gemm))
 
 
 RULES: tuple[Rule, ...] = (mode, layouts, epilogue, copies, scales)

@@ -71,7 +71,8 @@ SCALED = {"a": "f8E4M3FN", "b": "f8E4M3FN:column", "scales": "blocks"}
         ({"a": "i8:interleaved32", "b": "i8"}, "matrices of groups are not interleaved, and A is", "a.layout"),
         ({"scales": "blocks"}, "scales are of 8-bit floats, not of bf16 and bf16", "f8E4M3FN"),
         (SCALED | {"tile": "128x96x128"}, "a tile of 96 columns is neither part of a block", "tile 128x128x128"),
-        (SCALED | {"tile": "128x256x128"}, "a thread has 128 sums of a block", "tile 128x128x128"),
+        (SCALED | {"tile": "256x256x128:warps=2x1x1"}, "a thread has 256 sums beside those of a block", "128x256x128"),
+        (SCALED | {"tile": "128x128x128:stages=6:warps=2x1x1:schedule=cooperative"}, "bytes of shared", "stages 5"),
         ({"packing": "row"}, "unknown packing 'row'", "did you mean rows"),
         ({"schedule": "hosts"}, "unknown schedule 'hosts'", "did you mean host"),
     ],
@@ -80,6 +81,12 @@ def test_what_there_is_not_is_refused_with_what_is_near(parts: dict[str, Any], m
     with pytest.raises(UsageError, match=message) as caught:
         GroupedGemm(**(HOPPER | parts))
     assert hint in "\n".join(caught.value.hints)
+
+
+def test_blocks_are_added_up_beside_another_warpgroup_that_multiplies() -> None:
+    op = GroupedGemm(**(HOPPER | SCALED), d="bf16", problem=(32768, 7168, 2048, 8))
+    tiles = [op.description.gemm.tile, *op.tile_descriptions()[:3]]
+    assert {(each.threadblock, each.stages, each.schedule) for each in tiles} == {((128, 256, 128), 4, "cooperative")}
 
 
 def test_epilogues_without_a_place_are_refused() -> None:

@@ -126,17 +126,19 @@ def test_groups(name: str):
 
 
 SCALED = {
-    "cooperative": f"cooperative:128x64:stages=3:{TWO}:cluster=2x1",
-    "pingpong": f"pingpong:64x128:stages=2:{TWO}",
+    "parts-along-m": (f"cooperative:128x64:stages=3:{ONE}:cluster=2x1", 136),
+    "parts-along-n": (f"pingpong:64x256:stages=2:{TWO}", 264),
 }
+"""Tiles, and an N that ends in the second block, or the third."""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SCALED)
 def test_scales_of_blocks(name: str):
-    gemm = plain("f8E4M3FN:row", "f8E4M3FN:column", "bf16:row", SCALED[name])
+    tile, n = SCALED[name]
+    gemm = plain("f8E4M3FN:row", "f8E4M3FN:column", "bf16:row", tile)
     description = GroupedDescription(gemm, "rows", scales="blocks")
-    groups = [(each, 200, 304) for each in (0, 37, 0, 129, 1, 0)]
+    groups = [(each, n, 144) for each in (0, 37, 0, 129, 1, 0)]
     assert error(multiply(description, groups)) <= SUMS
     assert error(multiply(description, [(9, 16, 0), (3, 16, 0)])) == 0
 
