@@ -111,26 +111,30 @@ def _columns(description: GemmDescription) -> Sequence[int]:
 def _tile_changes(description: GemmDescription, field: str) -> Iterator[Change]:
     """Made one by one: of the sixty sizes that a threadblock may have instead, a search mostly takes the first."""
     tile = description.tile
-    m, n, k = tile.threadblock
-    values: Iterable[tuple[float, dict[str, Any]]]
-    match field:
-        case "m":
-            values = ((ratio(m, each), {"threadblock": (each, n, k)}) for each in _ROWS)
-        case "n":
-            values = ((ratio(n, each), {"threadblock": (m, each, k)}) for each in _columns(description))
-        case "k":
-            values = ((ratio(k, each), {"threadblock": (m, n, each)}) for each in _DEPTHS)
-        case "stages":
-            values = ((ratio(tile.stages, each) / 2, {"stages": each}) for each in _STAGES)
-        case "warps":
-            values = ((_ratios(tile.warps, each) / 2, {"warps": each}) for each in _WARPS)
-        case "cluster":
-            values = ((_ratios(tile.cluster, each) / 2, {"cluster": each}) for each in _CLUSTERS)
-        case _:
-            values = ((0.5, {"schedule": each}) for each in SCHEDULES)
-    for distance, value in sorted(values, key=lambda each: each[0]):
+    for distance, value in sorted(_tile_values(description, field), key=lambda each: each[0]):
         if (changed := replace(tile, **value)) != tile:
             yield distance, with_tile(description, changed)
+
+
+def _tile_values(description: GemmDescription, field: str) -> Iterable[tuple[float, dict[str, Any]]]:
+    """What a part of the tile can be, in any order."""
+    tile = description.tile
+    m, n, k = tile.threadblock
+    match field:
+        case "m":
+            return ((ratio(m, each), {"threadblock": (each, n, k)}) for each in _ROWS)
+        case "n":
+            return ((ratio(n, each), {"threadblock": (m, each, k)}) for each in _columns(description))
+        case "k":
+            return ((ratio(k, each), {"threadblock": (m, n, each)}) for each in _DEPTHS)
+        case "stages":
+            return ((ratio(tile.stages, each) / 2, {"stages": each}) for each in _STAGES)
+        case "warps":
+            return ((_ratios(tile.warps, each) / 2, {"warps": each}) for each in _WARPS)
+        case "cluster":
+            return ((_ratios(tile.cluster, each) / 2, {"cluster": each}) for each in _CLUSTERS)
+        case _:
+            return ((0.5, {"schedule": each}) for each in SCHEDULES)
 
 
 def with_tile(description: GemmDescription, tile: TileDescription) -> GemmDescription:

@@ -133,8 +133,7 @@ def _search(
         heapq.heappush(queue, (candidate.least, order, next(numbers), candidate))
 
     push(_Candidate(description))
-    widest = _MOST_TRIED_OF_FREE if free else _MOST_TRIED_IN_ALL
-    for _ in range(_MOST_TRIED if narrow else widest):
+    for _ in range(_most_tried(free, narrow=narrow)):
         if not queue:
             break
         candidate = heapq.heappop(queue)[-1]
@@ -153,10 +152,16 @@ def _search(
             choices = _choices(candidate, refusal)
             if narrow:
                 choices = _contenting(choices, rule, rules)
-            for part, values in choices.items():
-                if (first := next(values, None)) is not None:
-                    push(_changed(candidate, part, first, values, is_free=part in free))
+            for changed in _each_changed(candidate, choices, free):
+                push(changed)
     return None
+
+
+def _most_tried(free: frozenset[Part], *, narrow: bool) -> int:
+    """How many descriptions a search looks at."""
+    if narrow:
+        return _MOST_TRIED
+    return _MOST_TRIED_OF_FREE if free else _MOST_TRIED_IN_ALL
 
 
 def _broken(description: GemmDescription, rules: Sequence[Rule]) -> list[tuple[Rule, Refusal]]:
@@ -183,6 +188,15 @@ def _contenting(
     }
     chosen = kept if any(kept.values()) else found
     return {part: iter(values) for part, values in chosen.items()}
+
+
+def _each_changed(
+    candidate: _Candidate, choices: dict[Part, Iterator[Change]], free: frozenset[Part]
+) -> Iterator[_Candidate]:
+    """With the nearest value of each part, the others beside it."""
+    for part, values in choices.items():
+        if (first := next(values, None)) is not None:
+            yield _changed(candidate, part, first, values, is_free=part in free)
 
 
 def _changed(
