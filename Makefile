@@ -149,10 +149,10 @@ unit: $(BIN)/.dev bytecode
 test-torch: $(BIN)/.torch bytecode
 	$(MAKE) unit TESTS=torch
 
-.venv-%/.dev: pyproject.toml
-	$(PYTHON) -m venv .venv-$*
-	.venv-$*/bin/python -m pip install --quiet --upgrade pip
-	.venv-$*/bin/python -m pip install --quiet --editable '.[test-versions]' '$(call wheel,$*)'
+# By the pip of .venv: making one in each takes longer than many of the packages.
+.venv-%/.dev: pyproject.toml $(BIN)/.base
+	$(PYTHON) -m venv --without-pip .venv-$*
+	$(BIN)/python -m pip --python .venv-$*/bin/python install --quiet --editable '.[test-versions]' '$(call wheel,$*)'
 	touch $@
 
 VERSION_TARGETS := $(addprefix version-,$(sort $(VERSIONS) $(FEW_VERSIONS)))
