@@ -264,6 +264,8 @@ class Running(ABC, Generic[AnyDescription]):
 
 def _is_nonzero(beta: Any) -> bool:
     """Whether beta scales C by anything; a value that is no number is refused later."""
+    if type(beta) is float:
+        return beta != 0.0
     if lives_on_gpu(beta):
         return True
     try:

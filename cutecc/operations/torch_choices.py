@@ -31,8 +31,10 @@ class Choices(Generic[_Operation]):
         self, tensors: Iterable[Any], settings: tuple[Any, ...], choose: Callable[[], _Operation]
     ) -> _Operation:
         """What computes a call of tensors like these with the same settings; `choose` is asked the first time."""
-        forms = tuple((each.dtype, each.shape, each.stride(), each.data_ptr() % 16, each.device) for each in tensors)
-        key = (settings, forms)
+        form: list[Any] = [settings]
+        for each in tensors:
+            form += each.dtype, each.shape, each.stride(), each.data_ptr() % 16, each.device
+        key = tuple(form)
         if (found := self._chosen.young.get(key)) is not None:
             return found
         with self._lock:
@@ -43,6 +45,11 @@ class Choices(Generic[_Operation]):
                 self._operations.put(made.description, found)
                 self._chosen.put(key, found)
         return found
+
+    def keep(self, operation: _Operation) -> None:
+        """Have calls run this operation, a loaded bundle say, where one of the same description would be made."""
+        with self._lock:
+            self._operations.put(operation.description, operation)
 
 
 def target_of(tensor: Any) -> str | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -81,8 +80,11 @@ class View:
         return self._stride
 
 
-class Table(ABC):
-    """Numbers that a launch reads, in the memory of the device that it runs on."""
+class Table:
+    """Numbers that a launch reads, in the memory of the device that it runs on.
+
+    Every call asks whether its arguments are such, which would take ten times as long of an abstract class.
+    """
 
     table: Array
     like: Array
@@ -92,9 +94,9 @@ class Table(ABC):
     streams: set[int]
     """Where launches have used it."""
 
-    @abstractmethod
     def behind(self) -> Iterable[Array]:
         """The arrays whose addresses it holds."""
+        raise NotImplementedError
 
     @property
     def library(self) -> str:

@@ -1,11 +1,13 @@
 """Grouped products as a function of torch tensors, with derivatives: what is chosen for a call is kept for others.
 
-All is one operator of torch, `cutecc::grouped_mm`: each of its derivatives is such a product again.
+All is one operator of torch, `cutecc::grouped_mm`: each of its derivatives is such a product again. Where nothing needs
+derivatives, `cutecc::grouped_product` does the same without what torch spends on them.
 """
 
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import Any
 
 from cutecc.errors import ArgumentError
@@ -62,7 +64,14 @@ def grouped_mm(
         raise ArgumentError(f"A has a K of {A.shape[-1]}, and B of {B.shape[-2]}")
     if A.dtype != B.dtype and not _are_both_8_bits(A, B):
         raise ArgumentError(f"A is {A.dtype}, and B {B.dtype}", hints=["B.to(A.dtype), or A.to(B.dtype)"])
-    return _operator()(A, B, offs, bias, out_dtype, False, emulate_on_cpu)
+    has_derivatives = A.requires_grad or B.requires_grad or (bias is not None and bias.requires_grad)
+    chosen = _operator if has_derivatives and _torch().is_grad_enabled() else _product
+    return chosen()(A, B, offs, bias, out_dtype, False, emulate_on_cpu)
+
+
+def keep(op: Gemm | GroupedGemm) -> None:
+    """Have `grouped_mm` run this operation, a loaded bundle say, where it would make one of the same description."""
+    _choices.keep(op)
 
 
 def _are_both_8_bits(a: Any, b: Any) -> bool:
@@ -74,14 +83,25 @@ def _shapes(a: Any, b: Any) -> str:
     return f"{tuple(a.shape)} and {tuple(b.shape)}"
 
 
-def _register() -> Any:
-    found: Any = import_torch().library.custom_op("cutecc::grouped_mm", _compute, mutates_args=(), schema=_SCHEMA)
-    found.register_fake(_allocated)
-    found.register_autograd(_derivatives, setup_context=_keep)
+def _register(name: str) -> Any:
+    """An operator without derivatives. One of `torch.library.custom_op` would take longer to call."""
+    torch = _torch()
+    _library().define(f"{name}{_SCHEMA}", tags=(torch.Tag.pt2_compliant_tag,))
+    _library().impl(name, _compute, "CompositeExplicitAutograd")
+    torch.library.register_fake(f"cutecc::{name}", _allocated, lib=_library())
+    return getattr(torch.ops.cutecc, name).default
+
+
+def _register_derivatives() -> Any:
+    found = _register("grouped_mm")
+    _torch().library.register_autograd("cutecc::grouped_mm", _derivatives, setup_context=_keep, lib=_library())
     return found
 
 
-_operator = Registration(_register)
+_torch = Registration(import_torch)
+_library = Registration(lambda: _torch().library.Library("cutecc", "FRAGMENT"))
+_operator = Registration(_register_derivatives)
+_product = Registration(partial(_register, "grouped_product"))
 
 
 def _compute(a: Any, b: Any, offs: Any, bias: Any, out_dtype: Any, columns: bool, emulate: bool) -> Any:
@@ -141,15 +161,15 @@ def _grouped(a: Any, b: Any, result: Any, groups: int, parts: dict[str, Any]) ->
 
 
 def _rounds_f32(a: Any) -> bool:
-    torch = import_torch()
-    return a.dtype == torch.float32 and bool(torch.backends.cuda.matmul.allow_tf32)
+    # Of four bytes, f32 alone is floating.
+    return a.itemsize == 4 and a.is_floating_point() and bool(_torch().backends.cuda.matmul.allow_tf32)
 
 
 def _allocated(a: Any, b: Any, offs: Any, bias: Any, out_dtype: Any, columns: bool, emulate: bool) -> Any:
     """Memory for the result, with contiguous columns if wanted, else rows."""
-    batch = {(2, 2): (offs.shape[0] if offs is not None else 1,), (3, 3): tuple(a.shape[:1])}.get(
-        (a.dim(), b.dim()), ()
-    )
+    batch: tuple[int, ...] = ()
+    if a.dim() == b.dim():
+        batch = (a.shape[0] if a.dim() == 3 else 1 if offs is None else offs.shape[0],)
     m, n, dtype = a.shape[-2], b.shape[-1], out_dtype or a.dtype
     if columns:
         return a.new_empty((*batch, n, m), dtype=dtype).transpose(-1, -2)
@@ -181,7 +201,7 @@ def _derivatives(ctx: Any, gradient: Any) -> tuple[Any, ...]:
 
 def _bias_derivative(ctx: Any, a: Any, b: Any, offs: Any, gradient: Any) -> Any:
     """The sums of the columns of each group, or of all groups."""
-    dtype, modes, exact = *ctx.bias, import_torch().float32
+    dtype, modes, exact = *ctx.bias, _torch().float32
     if a.dim() == 3 and b.dim() == 2:
         return gradient.sum(0, dtype=dtype)
     if a.dim() == 2 and b.dim() == 3:
@@ -200,3 +220,4 @@ def _laid_out(gradient: Any) -> Any:
 
 if "torch" in sys.modules:  # so that `torch.compile` need not trace it
     _operator()
+    _product()

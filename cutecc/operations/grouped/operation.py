@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from numbers import Integral
@@ -31,7 +31,7 @@ from cutecc.operations.grouped.preparing import GroupTables
 from cutecc.operations.grouped.problem import GroupedProblem
 from cutecc.operations.grouped.reading import read_arguments
 from cutecc.operations.grouped.validity import check
-from cutecc.operations.grouped.variant import GroupedVariant
+from cutecc.operations.grouped.variant import SCALES, GroupedVariant
 from cutecc.operations.instruction import Arithmetic, MathInstruction, Unit, as_instruction, instruction_type
 from cutecc.operations.kernels.grouped.workspace import workspace_bytes
 from cutecc.operations.operand import Operand, as_operand, type_name
@@ -47,6 +47,9 @@ if TYPE_CHECKING:
     from cutecc.emulator.device import Emulation
     from cutecc.emulator.options import EmulatorOptions
     from cutecc.kernel import Kernel
+
+
+_LISTS = (list, tuple)
 
 
 class GroupedGemm(Operation[GroupedDescription]):
@@ -194,6 +197,8 @@ class GroupedGemm(Operation[GroupedDescription]):
         super()._begin(description, kernels)
         self._tables = GroupTables(description)
         self._is_list, self._reads_ends = description.packing == "list", description.schedule == "host"
+        self._arguments = {"alpha", "beta", "offsets", *(() if description.scales == "none" else SCALES)}
+        """What calls are given by name besides the epilogue's operands."""
 
     def _variant(self, description: GroupedDescription) -> GroupedVariant:
         return GroupedVariant(description)
@@ -325,23 +330,24 @@ class GroupedGemm(Operation[GroupedDescription]):
         }
         return {name: GroupMatrices(name, self.description, tables) for name in list_names(description)}
 
-    def _others(self, operands: Mapping[str, Any]) -> set[str]:
+    def _others(self, operands: Mapping[str, Any]) -> Collection[str]:
         """Which arguments are operands of the epilogue."""
-        if not operands:
-            return set()
-        names = set(operands) - {"alpha", "beta", "offsets"}
-        return names if self.description.scales == "none" else names - {"scales_a", "scales_b"}
+        return operands.keys() - self._arguments if operands else ()
 
     def _prepare(self, variant: Variant[GroupedDescription], given: Given, device: str, *, keep: bool) -> None:
         """Put tables in the place of lists, and of offsets that the host knows."""
-        offsets = given.arguments["offsets"]
+        arguments = given.arguments
+        offsets = arguments["offsets"]
         if self._is_list:
             if offsets is not None:
                 raise ArgumentError("lists of matrices have no offsets", hints=['packing="rows" has'])
             self._tables.put_lists(cast(GroupedVariant, variant), given, device, keep)
-        elif lists := [name for name in ("A", "B") if isinstance(given.arguments[name], list | tuple)]:
-            what = f"a list, and groups are packed as {self.description.packing}"
-            raise ArgumentError(f"argument '{lists[0]}' is {what}", hints=['packing="list" takes lists of matrices'])
+        elif (is_list := isinstance(arguments["A"], _LISTS)) or isinstance(arguments["B"], _LISTS):
+            name, packing = "A" if is_list else "B", self.description.packing
+            raise ArgumentError(
+                f"argument '{name}' is a list, and groups are packed as {packing}",
+                hints=['packing="list" takes lists of matrices'],
+            )
         elif offsets is None:
             hint = "offsets=ends: where each group ends, as int32"
             raise ArgumentError(f"groups packed as {self.description.packing} need offsets", hints=[hint])

@@ -107,17 +107,23 @@ def test_types_of_results() -> None:
 
 def test_fake_tensors_and_compiled_functions() -> None:
     offs = torch.tensor(ENDS, dtype=torch.int32)
-    operator = functional._operator()
     a, b, _ = (each.detach().float() for each in leaves("rows"))
     checks = ("test_schema", "test_faketensor", "test_autograd_registration")
-    torch.library.opcheck(operator, (a, b, offs, None, None, False, True), test_utils=checks)
+    for operator in (functional._operator(), functional._product()):
+        torch.library.opcheck(operator, (a, b, offs, None, None, False, True), test_utils=checks)
     torch._dynamo.reset()
 
     def function(a: Any, b: Any, offs: Any) -> Any:
         return torch.relu(grouped_mm(a, b, offs, emulate_on_cpu=True)) * 2
 
     compiled = torch.compile(function, backend="aot_eager", fullgraph=True, dynamic=True)
-    torch.testing.assert_close(compiled(a, b, offs), torch.relu(reference("rows", a, b)) * 2, rtol=1e-4, atol=1e-4)
+    expected = torch.relu(reference("rows", a, b)) * 2
+    torch.testing.assert_close(compiled(a, b, offs), expected, rtol=1e-4, atol=1e-4)
+    learned = compiled(a, b.requires_grad_(), offs)
+    torch.testing.assert_close(learned, expected, rtol=1e-4, atol=1e-4)
+    assert learned.requires_grad and not function(a, b.detach(), offs).requires_grad
+    with torch.no_grad():
+        assert not function(a, b, offs).requires_grad
 
 
 def test_operations_are_kept_for_sizes_of_a_class() -> None:
