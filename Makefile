@@ -142,12 +142,13 @@ lint: $(BIN)/.dev
 # Rewriting the asserts of all modules would take each worker ten seconds: what fails is run once more, to explain it.
 unit: TESTS ?= not slow
 unit: $(BIN)/.dev bytecode
-	$(PYTEST) -m '$(TESTS)' --assert=plain || \
+	$(PYTEST) -m '$(TESTS)' --assert=plain $(TEST_FILES) || \
 	  { $(BIN)/python -m pytest --last-failed --last-failed-no-failures none; exit 1; }
 
-# What `make test` leaves out, and says so, where there is no torch.
+# What `make test` leaves out, and says so, where there is no torch; conftest.py knows these words too.
 test-torch: $(BIN)/.torch bytecode
-	$(MAKE) unit TESTS=torch
+	$(MAKE) unit TESTS=torch \
+	  TEST_FILES="$$(grep -rlwE --include='test_*.py' 'torch|KERNEL_NAMES|names_in' test/unit | sort | tr '\n' ' ')"
 
 # By the pip of .venv: making one in each takes longer than many of the packages.
 .venv-%/.dev: pyproject.toml $(BIN)/.base
