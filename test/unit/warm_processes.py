@@ -137,9 +137,20 @@ class Templates:
         return folder
 
     def run(
-        self, command: Sequence[str], *, folder: Path, environment: Mapping[str, str], input: str = ""
+        self,
+        command: Sequence[str],
+        *,
+        folder: Path,
+        environment: Mapping[str, str],
+        input: str = "",
+        kind: str | None = None,
+        entry: str = "cutecc.__main__:main",
+        path: Sequence[str] | None = None,
     ) -> tuple[int, str, str]:
-        """The status, standard output and error of `cutecc` with this command line, in `folder`, that reads `input`."""
+        """The status, standard output and error of `cutecc` with this command line, in `folder`, that reads `input`.
+
+        Another program is an `entry`, `module:name`, found in `path`, of the `kind` that imports what it does.
+        """
         with (
             tempfile.TemporaryFile() as given,
             tempfile.TemporaryFile() as output,
@@ -148,12 +159,13 @@ class Templates:
             given.write(input.encode())
             given.seek(0)
             process = WarmProcess(
-                self.address(kind_of(command)),
-                "cutecc.__main__:main",
+                self.address(kind or kind_of(command)),
+                entry,
                 command,
                 streams=(given.fileno(), output.fileno(), errors.fileno()),
                 environment=environment,
                 folder=str(folder),
+                path=path,
             )
             status = process.wait(timeout=300)
             texts: list[str] = []
