@@ -174,9 +174,7 @@ def test_shapes_of_arguments() -> None:
     assert "the distance 48 of its rows is not a multiple of 32 elements" in str(op.supports(between, B, D=D))
 
 
-@pytest.mark.torch
-def test_tensors_of_torch() -> None:
-    torch = pytest.importorskip("torch")
+def test_tensors_of_torch(torch: Any) -> None:
     shapes = (2, 3, 7, 8, 32), (3, 3, 2, 64, 32), (2, 2, 5, 7, 32)
     A, B, D = (torch.zeros(shape, dtype=torch.int8) for shape in shapes)
     op = Conv2d.for_arguments("fprop", A, B, D=D, **SMALL)
