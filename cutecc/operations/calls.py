@@ -98,6 +98,11 @@ class Calls:
             arrays = given.arguments
             for name in self._arrays:
                 array = arrays[name]
+                if isinstance(array, Table):
+                    values.append(array.table.address)
+                    form += array.form
+                    tables.append(array)
+                    continue
                 try:
                     values.append(array.data_ptr())
                     form += array.dtype, array.shape, array.stride(), array.get_device()
@@ -106,14 +111,10 @@ class Calls:
                         return False
                     values.append(array.data.ptr)
                     form += array.dtype, array.shape, array.strides, array.device.id
-                if isinstance(array, Table):
-                    tables.append(array)
-            if tables:
-                library = _library_of(tables)
+            if tables and _are_produced(tables):
                 # What cupy names is its current stream.
-                if (stream is not None or library != "cupy") and _are_produced(tables):
+                if stream is not None or any(each.library != "cupy" for each in tables):
                     return False
-                form.append(library)
             workspace = given.workspace
             if workspace is not None:
                 form += workspace.dtype, workspace.shape, workspace.stride(), workspace.get_device()
@@ -136,8 +137,7 @@ class Calls:
         else:
             self._launch_with_workspace(known, values, stream)
         known.used.add(stream)
-        for table in tables:
-            table.streams.add(stream)
+        _note_stream(tables, stream)
         return True
 
     def _add_numbers(self, arguments: Mapping[str, Any], values: list[Any]) -> bool:
@@ -185,9 +185,7 @@ class Calls:
                 block.free(stream)
         used = self._used.setdefault(ordinal, set())
         used.add(stream)
-        for table in bound.arrays.values():
-            if isinstance(table, Table):
-                table.streams.add(stream)
+        _note_stream(bound.arrays.values(), stream)
         form = self._form(given) if planned is not None and repeatable else None
         if planned is not None and form is not None:
             hazards = tuple(
@@ -240,13 +238,12 @@ class Calls:
         try:
             for name in self._arrays:
                 array = given.arguments[name]
-                if hasattr(array, "data_ptr"):
+                if isinstance(array, Table):
+                    form += array.form
+                elif hasattr(array, "data_ptr"):
                     form += array.dtype, array.shape, array.stride(), array.get_device()
                 else:
                     form += array.dtype, array.shape, array.strides, array.device.id
-            tables = [each for name in self._arrays if isinstance(each := given.arguments[name], Table)]
-            if tables:
-                form.append(_library_of(tables))
             if (workspace := given.workspace) is not None:
                 form += workspace.dtype, workspace.shape, workspace.stride(), workspace.get_device()
             hash(tuple(form))
@@ -305,12 +302,14 @@ def _ordinal(arrays: Arrays) -> int | None:
 
 def _library(arrays: Arrays) -> str | None:
     """Whose current stream a call goes to."""
-    return _library_of(arrays.values())
-
-
-def _library_of(arrays: Iterable[Array | Table]) -> str | None:
-    found = {each.library for each in arrays}
+    found = {each.library for each in arrays.values()}
     return next((each for each in ("torch", "cupy") if each in found), None)
+
+
+def _note_stream(arrays: Iterable[Array | Table], stream: int) -> None:
+    for each in arrays:
+        if isinstance(each, Table):
+            each.streams.add(stream)
 
 
 def _are_produced(tables: Iterable[Table]) -> bool:

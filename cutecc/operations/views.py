@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -102,6 +102,11 @@ class Table:
     def library(self) -> str:
         """That of the arrays behind it."""
         return self.like.library
+
+    @cached_property
+    def form(self) -> tuple[Hashable, ...]:
+        """What a launch that is like an earlier one with another table has to have the same of."""
+        return self.dtype, self.shape, self.stride(), self.get_device(), self.library
 
     @property
     def producers(self) -> frozenset[int]:

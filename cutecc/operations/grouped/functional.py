@@ -105,7 +105,7 @@ _product = Registration(partial(_register, "grouped_product"))
 
 
 def _compute(a: Any, b: Any, offs: Any, bias: Any, out_dtype: Any, columns: bool, emulate: bool) -> Any:
-    device = a.device.type
+    device = "cuda" if a.is_cuda else a.device.type
     if device == "cpu" and not emulate:
         raise ArgumentError(
             "tensors of a GPU are multiplied, and these live on the CPU: move them with .cuda()",
