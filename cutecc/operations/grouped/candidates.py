@@ -13,7 +13,7 @@ from cutecc.operations.epilogue.graph import Epilogue
 from cutecc.operations.grouped.description import GroupedDescription, Packing, Scales, Schedule
 from cutecc.operations.grouped.estimate import cycles
 from cutecc.operations.grouped.problem import USUAL, GroupedProblem
-from cutecc.operations.grouped.validity import check, refusal
+from cutecc.operations.grouped.validity import check, refusal, unscaled
 from cutecc.operations.instruction import Arithmetic, MathInstruction, Unit, as_instruction
 from cutecc.operations.operand import Operand
 from cutecc.operations.swizzle import Swizzle
@@ -86,6 +86,8 @@ def ranked(
 ) -> list[GroupedDescription]:
     """The valid grouped products with the tiles that are asked for, the one with the least estimated time first."""
     turned = description.gemm.is_compiled_transposed
+    if unscaled(description) is not None:
+        return []
     if turned:
         request, problem = request.transposed(), problem.transposed()
     valid = _valid(description.compiled(), request)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import accumulate
@@ -18,8 +18,9 @@ from cutecc.operations.contest import swizzled
 from cutecc.operations.epilogue.values import Input, Output
 from cutecc.operations.grouped.arguments import is_packed
 from cutecc.operations.grouped.candidates import ranked
-from cutecc.operations.grouped.description import SCALE_BLOCK, GroupedDescription, Packing
+from cutecc.operations.grouped.description import GroupedDescription, Packing
 from cutecc.operations.grouped.estimate import cycles
+from cutecc.operations.grouped.lists import SCALES, scales_shapes
 from cutecc.operations.grouped.operation import GroupedGemm
 from cutecc.operations.grouped.problem import VARYING, GroupedProblem
 from cutecc.operations.grouped.validity import refusal
@@ -117,10 +118,7 @@ def _arguments(
         ends = [*accumulate(size[axis] for size in problem.sizes)]
         found["offsets"] = (random.integers(ends), 4 * len(ends)) if description.schedule == "device" else (ends, 0)
     if description.scales != "none":
-        whole = problem.whole(description.packing)
-        k, n = -(-whole.k // SCALE_BLOCK), -(-whole.n // SCALE_BLOCK)
-        found["scales_a"] = random.packed("f32", (whole.m, k))
-        found["scales_b"] = random.packed("f32", (whole.batches, k, n))
+        found |= dict(zip(SCALES, random.scales(), strict=True))
     return found
 
 
@@ -158,6 +156,17 @@ class _Random:
             return [each for each, _ in made], sum(size for _, size in made)
         extent = self._whole.n if operand.kind == "row" else self._whole.m
         return self.packed(operand.dtype, (extent,) if is_packed(self._packing, operand.kind) else (groups, extent))
+
+    def scales(self) -> Iterator[tuple[Any, int]]:
+        """Those of A and of B."""
+        if self._packing == "list":
+            for shapes in zip(*(scales_shapes(*size) for size in self._problem.sizes), strict=True):
+                made = [self.packed("f32", shape) for shape in shapes]
+                yield [each for each, _ in made], sum(size for _, size in made)
+        else:
+            of_a, of_b = scales_shapes(self._whole.m, self._whole.n, self._whole.k)
+            yield self.packed("f32", of_a)
+            yield self.packed("f32", (self._whole.batches, *of_b))
 
     def packed(self, dtype: str, shape: tuple[int, ...]) -> tuple[DeviceMatrix, int]:
         """An array without gaps."""

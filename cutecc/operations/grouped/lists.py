@@ -22,7 +22,7 @@ from cutecc.operations.arguments import (
     read,
 )
 from cutecc.operations.epilogue.values import Input, Output
-from cutecc.operations.grouped.description import GroupedDescription
+from cutecc.operations.grouped.description import SCALE_BLOCK, GroupedDescription
 from cutecc.operations.grouped.tables import Numbers, in_memory
 from cutecc.operations.kernels.grouped.schedule import has_table, tiles_before
 from cutecc.operations.operand import type_bits
@@ -31,6 +31,8 @@ from cutecc.runtime.checks import array_text
 
 SIZES, TILES = "sizes of groups", "tiles before groups"
 """Arguments that are no user's, and cannot have the names of theirs: they are no identifiers."""
+SCALES = ("scales_a", "scales_b")
+"""Arguments of products with scales of blocks."""
 
 Sizes = list[tuple[int, int, int]]
 
@@ -57,7 +59,8 @@ class GroupMatrices:
 def list_names(description: GroupedDescription) -> tuple[str, ...]:
     """The arguments that are lists."""
     stored = description.gemm.epilogue.stored
-    return ("A", "B", *(each.name for each in stored if each.kind != "scalar"))
+    scales = () if description.scales == "none" else SCALES
+    return ("A", "B", *(each.name for each in stored if each.kind != "scalar"), *scales)
 
 
 def tables_of(
@@ -86,18 +89,35 @@ def tables_of_arrays(
     if device == "cuda":
         _check_not_numpy(arrays)
     ordinal = _ordinal(arrays) if device == "cuda" and keep else None
+    like = next((each for each in arrays["A"]), Array("int64", (), (), 0))
+    tables = {**_addresses(description, arrays, matrices), **_of_sizes(description, sizes)}
+    return in_memory(tables, like, arrays, ordinal)
+
+
+def _addresses(
+    description: GroupedDescription, arrays: Mapping[str, Sequence[Array]], matrices: Mapping[str, Sequence[Matrix]]
+) -> dict[str, Any]:
+    """Tables of addresses, and of the distances of rows or columns."""
     tables: dict[str, Any] = {
         name: np.array([each.address for each in found], np.int64) for name, found in arrays.items()
     }
     for name, each in matrices.items():
         tables[leading(name)] = np.array([leading_dimension(one) for one in each], np.int64)
-    turned = description.gemm.is_compiled_transposed
-    seen = [(n, m, k) for m, n, k in sizes] if turned else sizes
-    tables[SIZES] = np.array(seen, np.int32).reshape(-1, 3)
+    if description.scales != "none":
+        # Those of B as of its transpose.
+        for name, order in zip(SCALES, (1, -1), strict=True):
+            steps = [each.stride[::order] for each in arrays[name]]
+            tables[leading(name)] = np.array(steps, np.int64).reshape(-1, 2)
+    return tables
+
+
+def _of_sizes(description: GroupedDescription, sizes: Sizes) -> dict[str, Any]:
+    """The table of sizes, as what is compiled has them, and where a kernel takes it that of tiles."""
+    seen = [(n, m, k) for m, n, k in sizes] if description.gemm.is_compiled_transposed else sizes
+    tables: dict[str, Any] = {SIZES: np.array(seen, np.int32).reshape(-1, 3)}
     if has_table(description):
         tables[TILES] = np.array(tiles_before(description.compiled(), seen), np.int32)
-    like = next((each for each in arrays["A"]), Array("int64", (), (), 0))
-    return in_memory(tables, like, arrays, ordinal)
+    return tables
 
 
 def turns_in_all(tables: Mapping[str, Numbers]) -> int:
@@ -117,10 +137,27 @@ def _check(
         extents = promises_extent(description.gemm, name)
         for one in each:
             check_alignment(one, operands[name], extents=extents)
+    if description.scales != "none":
+        for index, size in enumerate(sizes):
+            for name, shape in zip(SCALES, scales_shapes(*size), strict=True):
+                check_scales(f"{name}[{index}]", arrays[name][index], shape)
     for each in epilogue.stored:
         if each.kind in ("row", "column"):
             for index, (array, size) in enumerate(zip(arrays[each.name], sizes, strict=True)):
                 _check_vector(f"{each.name}[{index}]", each, array, size[1 if each.kind == "row" else 0])
+
+
+def scales_shapes(m: int, n: int, k: int) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Those of the scales of A and of B of a group."""
+    along_k = -(-k // SCALE_BLOCK)
+    return (m, along_k), (along_k, -(-n // SCALE_BLOCK))
+
+
+def check_scales(name: str, array: Array, shape: tuple[int, ...]) -> None:
+    """Raise `ArgumentError` for scales of another type or shape than there are blocks."""
+    dtype = find_numeric_type(array.dtype)
+    if dtype is None or dtype.name != "f32" or array.shape != shape:
+        raise ArgumentError(f"argument '{name}': {array_text(array)} is not f32{list(shape)}, one a block")
 
 
 def check_written_lists(description: GroupedDescription, arrays: Mapping[str, Sequence[Array]]) -> None:

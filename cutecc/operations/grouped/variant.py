@@ -25,14 +25,17 @@ from cutecc.operations.grouped.arguments import (
     packed_view,
     read_offsets,
 )
-from cutecc.operations.grouped.description import SCALE_BLOCK, GroupedDescription
+from cutecc.operations.grouped.description import GroupedDescription
 from cutecc.operations.grouped.lists import (
+    SCALES,
     SIZES,
     TILES,
+    check_scales,
     check_written_lists,
     leading,
     list_names,
     read_lists,
+    scales_shapes,
     tables_of_arrays,
     turns_in_all,
 )
@@ -48,9 +51,6 @@ from cutecc.operations.problem_sizes import Problem
 from cutecc.operations.variant import Arrays, Bound, Variant
 from cutecc.operations.vector_arguments import vector_view
 from cutecc.operations.views import Table, View
-from cutecc.runtime.checks import array_text
-
-SCALES = ("scales_a", "scales_b")
 
 
 class GroupedVariant(Variant[GroupedDescription]):
@@ -71,10 +71,12 @@ class GroupedVariant(Variant[GroupedDescription]):
         """Whether the host says how many tiles are before each group."""
         tiles = (TILES,) if self.has_tiles else ()
         stored = tuple(each.name for each in description.gemm.epilogue.stored)
+        scales = SCALES if description.scales != "none" else ()
+        self._strided = (*self.operands, *scales)
+        """The lists that have a table of distances besides that of addresses."""
         if self.is_list:
-            self.array_names = ("A", "B", *stored, *map(leading, self.operands), SIZES, *tiles)
+            self.array_names = ("A", "B", *stored, *scales, *map(leading, self._strided), SIZES, *tiles)
         else:
-            scales = SCALES if description.scales != "none" else ()
             self.array_names = ("A", "B", "offsets", *stored, *tiles, *scales)
 
     def bind(
@@ -130,11 +132,15 @@ class GroupedVariant(Variant[GroupedDescription]):
         hazards = [] if are_copies else self._hazards(arrays)
         for name in self.lists:
             view = _view(tables[name])
-            values[name] = (view, _view(tables[leading(name)])) if name in self.operands else view
+            values[name] = (view, _view(tables[leading(name)])) if name in self._strided else view
         numbers = numbers_of(epilogue, given)
         bound, sources = self._values(values | numbers)
         bound |= {"problem": (0, 0, 0), "sizes": _view(tables[SIZES])}
         sources["sizes"] = SIZES
+        if self.description.scales != "none":
+            bound["scales"] = tuple(values[name] for name in SCALES)
+            for index, name in enumerate(SCALES):
+                sources |= {f"scales[{index}][0]": name, f"scales[{index}][1]": leading(name)}
         if self.has_tiles:
             bound["schedule"] = _view(tables[TILES])
             sources["schedule"] = TILES
@@ -263,15 +269,10 @@ class GroupedVariant(Variant[GroupedDescription]):
 
     def _check_scales(self, arrays: Arrays, problem: Problem) -> None:
         """Raise `ArgumentError` for scales of another type or shape than there are blocks."""
-        if self.description.scales == "none":
-            return
-        along_k, along_n = -(-problem.k // SCALE_BLOCK), -(-problem.n // SCALE_BLOCK)
-        shapes = ((problem.m, along_k), (problem.batches, along_k, along_n))
-        for name, shape in zip(SCALES, shapes, strict=True):
-            array = cast(Array, arrays[name])
-            dtype = find_numeric_type(array.dtype)
-            if dtype is None or dtype.name != "f32" or array.shape != shape:
-                raise ArgumentError(f"argument '{name}': {array_text(array)} is not f32{list(shape)}, one a block")
+        if self.description.scales != "none":
+            of_a, of_b = scales_shapes(problem.m, problem.n, problem.k)
+            for name, shape in zip(SCALES, (of_a, (problem.batches, *of_b)), strict=True):
+                check_scales(name, cast(Array, arrays[name]), shape)
 
     @staticmethod
     def _scales(arrays: Mapping[str, Array]) -> tuple[View, View]:

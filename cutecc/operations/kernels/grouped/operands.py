@@ -5,16 +5,19 @@ from __future__ import annotations
 
 from typing import Any
 
+import cutlass
 from cutlass import cute
 
 from cutecc.operations.epilogue.values import Input, Output
-from cutecc.operations.grouped.description import GroupedDescription
+from cutecc.operations.grouped.description import SCALE_BLOCK, GroupedDescription
 from cutecc.operations.kernels import problem as matrices
 from cutecc.operations.kernels.fused_epilogue import FusedEpilogue
+from cutecc.operations.kernels.grouped.groups import Problem, Span
 from cutecc.operations.kernels.grouped.parts import Slots
 from cutecc.operations.kernels.grouped.signature import is_packed
 from cutecc.operations.kernels.numeric import numeric
 from cutecc.operations.kernels.signature import full_operand
+from cutecc.operations.kernels.workspace import ceil_div
 from cutecc.operations.operand import WIDEST_ALIGNMENT, Operand, type_bits
 
 
@@ -45,6 +48,22 @@ def vector(description: GroupedDescription, operand: Input | Output, argument, g
     if is_packed(description, "N" if operand.kind == "row" else "M"):
         return argument.iterator
     return argument[None, group].iterator
+
+
+def scales_of(description: GroupedDescription, problem: Problem, group, span: Span) -> tuple[cute.Tensor, cute.Tensor]:
+    """The scales of blocks of a group in global memory: of A (M, K / 128), packed rows of all groups, of B (N / 128,
+    K / 128)."""
+    of_a, of_b = problem.scales
+    if description.packing != "list":
+        return of_a, of_b[None, None, group]
+    m, n, k = (span.size(axis) for axis in range(3))
+    blocks = ceil_div(k, SCALE_BLOCK)
+    shapes = (m, blocks), (ceil_div(n, SCALE_BLOCK), blocks)
+    found = []
+    for (addresses, steps), shape in zip((of_a, of_b), shapes, strict=True):
+        pointer = cute.make_ptr(cutlass.Float32, addresses[group], cute.AddressSpace.gmem, assumed_align=4)
+        found.append(cute.make_tensor(pointer, cute.make_layout(shape, stride=(steps[group, 0], steps[group, 1]))))
+    return found[0], found[1]
 
 
 class GroupedEpilogue(FusedEpilogue):

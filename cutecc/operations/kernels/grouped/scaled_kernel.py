@@ -15,6 +15,7 @@ from cutlass.cute.nvgpu import warpgroup
 from cutecc.operations.grouped.description import SCALE_BLOCK, GroupedDescription
 from cutecc.operations.kernels import sm90
 from cutecc.operations.kernels.grouped import scaled
+from cutecc.operations.kernels.grouped.operands import scales_of
 from cutecc.operations.kernels.grouped.sm90_kernel import GroupedSm90
 from cutecc.operations.kernels.patch import Patch
 from cutecc.operations.kernels.sm80_copies import async_copy
@@ -45,13 +46,14 @@ class ScaledSm90(GroupedSm90):
     @cute.jit
     def fetch_scales(self, task, problem, scales, full, empty, stage, phase):
         """Fetch the scales of one task; returns the next place in the ring."""
-        (of_a, of_b), (rows, blocks) = task.problem.scales, self.factors
+        of_a, of_b = scales_of(self.grouped, task.problem, task.batch, task.span)
+        rows, blocks = self.factors
         lane = cute.arch.lane_idx()
         first = task.span.begin[0] + task.m * self.tile[0] + lane
         # Rows behind the last one are not stored.
         sources = [of_a[cutlass.min(first + i, of_a.shape[0] - 1), None] for i in range(0, rows, WARP)]
         block = cutlass.min(task.n * self.tile[1] // SCALE_BLOCK + lane, of_b.shape[0] - 1)
-        of_block = of_b[block, None, task.batch]
+        of_block = of_b[block, None]
         for step in range(task.steps):
             cute.arch.mbarrier_wait(empty + stage, phase)
             for i in cutlass.range_constexpr(len(sources)):

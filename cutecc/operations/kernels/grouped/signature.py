@@ -24,11 +24,11 @@ Every kernel has the same parameters:
 | a `row` operand | (N, G) | (ΣN) | (N, G) | addresses |
 | a `column` operand | (ΣM) | (M, G) | (M, G) | addresses |
 | a scalar in memory | (G) | (G) | (G) | (G) |
-| scales of A, one for 128 of K | (ΣM, K / 128) | | | |
-| scales of B, one for 128×128 | (N / 128, K / 128, G) | | | |
+| scales of A, one for 128 of K | (ΣM, K / 128) | | | addresses, steps along M and K |
+| scales of B, one for 128×128 | (N / 128, K / 128, G) | | | addresses, steps along N and K |
 
-Addresses and leading dimensions, in elements, are `i64`. The contiguous mode of a tensor has the static stride 1, that
-of scales any. A scalar that is not in memory is one number for all groups.
+Addresses, and leading dimensions and steps, in elements, are `i64`. The contiguous mode of a tensor has the static
+stride 1, that of scales any. A scalar that is not in memory is one number for all groups.
 """
 
 from __future__ import annotations
@@ -43,6 +43,8 @@ from cutecc.operations.operand import WIDEST_ALIGNMENT, Operand, most_aligned, t
 PARAMETERS = (
     *("problem", "sizes", "a", "b", "operands", "scales", "schedule", "workspace", "multiprocessors", "stream"),
 )
+_SCALES_OF_ROWS = "(f32[?M, ?]:(?{i64}, ?{i64}), f32[?, ?, ?G]:(?{i64}, ?{i64}, ?{i64}))"
+_SCALES_OF_LIST = "((i64[?G], i64[?G, 2]), (i64[?G], i64[?G, 2]))"
 _VARYING = {"rows": "M", "columns": "N", "depth": "K"}
 
 
@@ -61,7 +63,7 @@ def specs(description: GroupedDescription) -> dict[str, str]:
         "a": _matrix(description, gemm.a, "M", "K", gemm.a.layout == "row"),
         "b": _matrix(description, gemm.b, "N", "K", gemm.b.layout == "column"),
         "operands": f"({', '.join(operands)},)",
-        "scales": "(f32[?M, ?]:(?{i64}, ?{i64}), f32[?, ?, ?G]:(?{i64}, ?{i64}, ?{i64}))" if has_scales else "none",
+        "scales": ("none" if not has_scales else _SCALES_OF_LIST if is_list else _SCALES_OF_ROWS),
         "schedule": "i32[?]" if has_table(description) else "none",
         "workspace": f"u8[?] align={DESCRIPTOR_BYTES}" if needs_workspace(description) else "none",
         "multiprocessors": "i32",

@@ -250,6 +250,36 @@ def test_tables_are_made_of_all_lists_together(lists: GroupedGemm) -> None:
         GroupedGemm(**PARTS, packing="rows").matrices(**given)
 
 
+def test_scales_of_lists_are_one_array_a_matrix() -> None:
+    op = GroupedGemm("f8E4M3FN", "f8E4M3FN:column", "bf16", scales="blocks", target="sm_90a")
+    sizes = [(64, 200, 304), (0, 16, 128), (5, 8, 0)]
+    places = iter(range(0x10000, 0x1000000, 0x20000))
+
+    def made(*shape: int, dtype: str = "f32", layout: Any = "row") -> DeviceMatrix:
+        return device(*shape, pointer=next(places), dtype=dtype, layout=layout)
+
+    given = {
+        "A": [made(m, k, dtype="f8E4M3FN") for m, _, k in sizes],
+        "B": [made(k, n, dtype="f8E4M3FN", layout="column") for _, n, k in sizes],
+        "D": [made(m, n, dtype="bf16") for m, n, _ in sizes],
+        "scales_a": [made(64, 3, layout="column"), made(0, 1), made(5, 0)],
+        "scales_b": [made(3, 2), made(1, 1), made(0, 1)],
+    }
+    assert op.supports(**given)
+    variant = op.variants[0]
+    call = Given(given | {"C": None, "alpha": 1.0, "beta": 0.0, "offsets": None})
+    op._prepare(variant, call, "cuda", keep=False)  # pyright: ignore[reportPrivateUsage]
+    bound = variant.bind(call.arguments, None)
+    assert call.arguments["leading of scales_a"].data[0].tolist() == [1, 64]
+    assert call.arguments["leading of scales_b"].data[0].tolist() == [1, 2]  # of the transpose
+    assert bound.sources["scales[1][0]"] == "scales_b" and bound.sources["scales[1][1]"] == "leading of scales_b"
+    wrong = [given["scales_b"][0], made(2, 1), given["scales_b"][2]]
+    assert "'scales_b[1]': f32[2,1] on cuda:0 is not f32[1, 1], one a block" in str(
+        op.supports(**(given | {"scales_b": wrong}))
+    )
+    assert "'scales_a' has to be a list" in str(op.supports(**(given | {"scales_a": None})))
+
+
 def test_matrices_of_numpy_in_lists_are_copied_but_not_kept(lists: GroupedGemm) -> None:
     given = listed()
     assert lists.supports(**given)

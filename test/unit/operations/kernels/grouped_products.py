@@ -109,23 +109,41 @@ class Vectors:
 
 
 class Scales:
-    """Factors of blocks of A, packed rows, and of B."""
+    """Factors of blocks of A and of B, of each group."""
 
-    def __init__(self, sizes: Sequence[Size], generator: np.random.Generator):
+    def __init__(self, description: GroupedDescription, sizes: Sequence[Size], generator: np.random.Generator):
+        def blocks(extent: int) -> int:
+            return -(-extent // SCALE_BLOCK)
+
+        if description.packing == "list":
+            self.a = [generator.uniform(0.5, 2, (blocks(k), m)).astype("f4").T for m, _, k in sizes]
+            self.b = [generator.uniform(0.5, 2, (blocks(n), blocks(k))).astype("f4") for _, n, k in sizes]
+            self.argument: Any = tuple(
+                (
+                    np.array([each.ctypes.data for each in found], np.int64),
+                    np.array([[step // 4 for step in each.strides] for each in found], np.int64),
+                )
+                for found in (self.a, self.b)
+            )
+            return
         _, n, k = sizes[0]
-        rows, blocks, n_blocks = sum(m for m, _, _ in sizes), -(-k // SCALE_BLOCK), -(-n // SCALE_BLOCK)
-        self.a = generator.uniform(0.5, 2, (rows, blocks)).astype("f4")
+        rows = generator.uniform(0.5, 2, (sum(m for m, _, _ in sizes), blocks(k))).astype("f4")
         # As (groups, N, K) in memory.
-        self.b = generator.uniform(0.5, 2, (len(sizes), n_blocks, blocks)).astype("f4")
-        self.argument = (self.a, self.b.transpose(1, 2, 0))
-        self.ends = np.cumsum([m for m, _, _ in sizes])
+        whole = generator.uniform(0.5, 2, (len(sizes), blocks(n), blocks(k))).astype("f4")
+        self.argument = (rows, whole.transpose(1, 2, 0))
+        self.a, self.b = np.split(rows, np.cumsum([m for m, _, _ in sizes])[:-1]), [*whole]
 
     def scaled(self, group: int, left: Any, right: Any) -> tuple[Any, Any]:
         """A and the transpose of B, each element with its factor."""
-        own = self.a[self.ends[group] - len(left) : self.ends[group]]
-        columns = np.arange(left.shape[1]) // SCALE_BLOCK
-        rows = np.arange(len(right)) // SCALE_BLOCK
-        return left * own[:, columns], right * self.b[group][rows][:, columns]
+        columns, rows = (np.arange(extent) // SCALE_BLOCK for extent in (left.shape[1], len(right)))
+        return left * self.a[group][:, columns], right * self.b[group][rows][:, columns]
+
+    def arrays(self) -> list[Array]:
+        """Those of lists, as the memory that they are."""
+        listed = isinstance(self.argument[0], tuple)
+        return [
+            Array("f32", (each.size,), (1,), each.ctypes.data) for each in (*self.a, *self.b) if listed and each.size
+        ]
 
 
 def multiply(
@@ -166,12 +184,13 @@ def multiply(
             each.randomize(generator)
             for of_group, value in zip(values, each.values, strict=True):
                 of_group[operand.name] = value[0] if operand.kind == "scalar" else value[None]
-    scales = Scales(sizes, generator) if description.scales == "blocks" else None
+    scales = Scales(description, sizes, generator) if description.scales == "blocks" else None
     emulator = _Emulator(made.compilation, made.launcher.binder)
     everything = [own for each in (a, b, *memory.values()) for own in each.own if own.codes.size]
     emulator.matrices = tuple(each for each in everything if isinstance(each, Matrix))
     vectors = [each for each in everything if isinstance(each, Vector)]
-    emulator.vectors = tuple(Array(each.dtype, (each.codes.size,), (1,), each.codes.ctypes.data) for each in vectors)
+    listed = [Array(each.dtype, (each.codes.size,), (1,), each.codes.ctypes.data) for each in vectors]
+    emulator.vectors = (*listed, *(scales.arrays() if scales is not None else []))
     emulation = emulator.emulate(
         (
             _problem(description, sizes),

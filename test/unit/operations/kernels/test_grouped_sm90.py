@@ -144,6 +144,13 @@ def test_scales_of_blocks(name: str):
 
 
 @pytest.mark.slow
+def test_scales_of_blocks_of_lists():
+    gemm = plain("f8E4M3FN:row", "f8E4M3FN:column", "bf16:row", f"pingpong:64x64:stages=2:{TWO}")
+    groups = [(37, 200, 304), (0, 16, 128), (129, 8, 16), (5, 136, 0), (1, 24, 144)]
+    assert error(multiply(GroupedDescription(gemm, scales="blocks"), groups)) <= SUMS
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["rows-everything", "list-everything", "depth", "rows-pingpong"])
 @pytest.mark.parametrize("varying", [[70], [0], [0, 0, 0], [0, 0, 5], [3, 0, 0]], ids=str)
 def test_few_groups(name: str, varying: list[int]):
