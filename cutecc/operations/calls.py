@@ -111,10 +111,9 @@ class Calls:
                         return False
                     values.append(array.data.ptr)
                     form += array.dtype, array.shape, array.strides, array.device.id
-            if tables and _are_produced(tables):
-                # What cupy names is its current stream.
-                if stream is not None or any(each.library != "cupy" for each in tables):
-                    return False
+            # What cupy names is its current stream.
+            if _are_produced(tables) and (stream is not None or any(each.library != "cupy" for each in tables)):
+                return False
             workspace = given.workspace
             if workspace is not None:
                 form += workspace.dtype, workspace.shape, workspace.stride(), workspace.get_device()

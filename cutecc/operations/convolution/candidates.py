@@ -19,7 +19,7 @@ from cutecc.operations.convolution.description import (
 from cutecc.operations.convolution.description import Mode as FilterMode
 from cutecc.operations.convolution.estimate import cycles, multiplied, usual_sizes
 from cutecc.operations.convolution.geometry import ConvolutionProblem
-from cutecc.operations.convolution.rules import MOST_TAPS, size_refusal
+from cutecc.operations.convolution.rules import MOST_TAPS, serves, size_refusal
 from cutecc.operations.convolution.validity import check, refusal
 from cutecc.operations.description import SPLIT_K_MODES, Mode
 from cutecc.operations.epilogue.graph import Epilogue
@@ -28,6 +28,7 @@ from cutecc.operations.instruction import Arithmetic, MathInstruction, Unit, as_
 from cutecc.operations.operand import Operand
 from cutecc.operations.swizzle import Swizzle
 from cutecc.operations.tile import TileDescription, TileRequest
+from cutecc.operations.tile_model import has_few_tiles
 
 _FEW_CHANNELS = 16
 """Of which two taps have room in a step along K."""
@@ -138,6 +139,36 @@ def with_tiles(
     """
     request = candidates.request_of(tile)
     return ranked(description, request, sizes) or [_as_asked([description], request)]
+
+
+def by_other_means(
+    description: ConvolutionDescription, sizes: ConvolutionProblem | None
+) -> list[ConvolutionDescription]:
+    """The convolutions with the same results, the least estimated time first: instructions, tiles, ways to split K.
+
+    With `sizes` those that serve them, with every iterator that suits them, else with that of the description.
+    """
+    gemm, is_depthwise = description.gemm, description.groups == "depthwise"
+    tried: list[Iterator] = [description.iterator]
+    if sizes is not None and not is_depthwise:
+        tried = iterators(description.kind, gemm.a.alignment, gemm.b.alignment, sizes)
+    modes = _other_modes(description, sizes)
+    products = [gemm] if is_depthwise else candidates.by_other_means(gemm, modes)
+    found = [
+        one
+        for product in products
+        for iterator in tried
+        for one in ranked(replace(description, gemm=product, iterator=iterator), TileRequest(), sizes)
+        if sizes is None or serves(one, sizes)
+    ]
+    return sorted(found, key=lambda each: cycles(each, sizes or usual_sizes(each)))
+
+
+def _other_modes(description: ConvolutionDescription, sizes: ConvolutionProblem | None) -> tuple[Mode, ...]:
+    gemm = description.gemm
+    splits = description.groups == "single" and gemm.instruction.accumulator != "f16"
+    problem = (sizes or usual_sizes(description)).product(description)
+    return ("gemm", *SPLIT_K_MODES) if splits and has_few_tiles(problem, gemm.target) else ("gemm",)
 
 
 def ranked(

@@ -185,6 +185,15 @@ def check_sizes(description: ConvolutionDescription, sizes: ConvolutionProblem) 
         )
 
 
+def serves(description: ConvolutionDescription, sizes: ConvolutionProblem) -> bool:
+    """Whether sizes are those that a valid convolution is described for."""
+    try:
+        check_sizes(description, sizes)
+    except ArgumentError:
+        return False
+    return True
+
+
 def _other_kernels(description: ConvolutionDescription) -> list[str]:
     if description.gemm.family == "sm90":
         return ['choose it for these sizes, or describe it with unit="tensor_op"']

@@ -81,6 +81,17 @@ def with_swizzle(description: GroupedDescription, problem: GroupedProblem) -> Gr
     return min(swizzled, key=lambda each: cycles(each, problem))
 
 
+def by_other_means(description: GroupedDescription, problem: GroupedProblem | None) -> list[GroupedDescription]:
+    """The grouped products with the same results, the least estimated time first: instructions and tiles."""
+    sizes = problem or USUAL
+    found = [
+        one
+        for product in candidates.by_other_means(description.gemm, ["gemm"])
+        for one in ranked(replace(description, gemm=product), TileRequest(), sizes)
+    ]
+    return sorted(found, key=lambda each: cycles(each, sizes))
+
+
 def ranked(
     description: GroupedDescription, request: TileRequest, problem: GroupedProblem, most: int = candidates.MOST_TILES
 ) -> list[GroupedDescription]:

@@ -11,21 +11,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cutecc.errors import Error, UsageError
-from cutecc.operations import candidates
 from cutecc.operations.any_description import Description
 from cutecc.operations.arguments import operands_of
 from cutecc.operations.contest import swizzled
 from cutecc.operations.epilogue.values import Input, Output
 from cutecc.operations.grouped.arguments import is_packed
-from cutecc.operations.grouped.candidates import ranked
+from cutecc.operations.grouped.candidates import by_other_means
 from cutecc.operations.grouped.description import GroupedDescription, Packing
-from cutecc.operations.grouped.estimate import cycles
 from cutecc.operations.grouped.lists import SCALES, scales_shapes
 from cutecc.operations.grouped.operation import GroupedGemm
 from cutecc.operations.grouped.problem import VARYING, GroupedProblem
 from cutecc.operations.grouped.validity import refusal
 from cutecc.operations.operand import Operand
-from cutecc.operations.tile import TileRequest
 from cutecc.operations.views import DeviceMatrix
 
 if TYPE_CHECKING:
@@ -50,19 +47,7 @@ class GroupedContest:
         self.asked = self._asked()
 
     def candidates(self) -> Sequence[GroupedDescription]:
-        gemm = self._description.gemm
-        instruction = gemm.instruction
-        rounds = instruction.a == "tf32"
-        a, b = (replace(each, dtype="tf32") if rounds else each for each in (gemm.a, gemm.b))
-        given = candidates.fitting_instructions(
-            a, b, accumulator=instruction.accumulator, arithmetic=instruction.arithmetic, target=gemm.target
-        )
-        found: list[tuple[float, int, GroupedDescription]] = []
-        for each in given:
-            product = candidates.described(gemm.target, each, (gemm.a, gemm.b, gemm.d), gemm.c, gemm.epilogue, "gemm")
-            listed = ranked(replace(self._description, gemm=product), TileRequest(), self.problem)
-            found += [(cycles(one, self.problem), len(found) + index, one) for index, one in enumerate(listed)]
-        return [each for _, _, each in sorted(found, key=lambda entry: entry[:2])]
+        return by_other_means(self._description, self.problem)
 
     def beside(self, best: GroupedDescription) -> list[GroupedDescription]:
         others = [replace(best, gemm=each) for each in swizzled(best.gemm)]
