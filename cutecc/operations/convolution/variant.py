@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
 from cutecc.arguments.arrays import Array
@@ -30,6 +31,7 @@ from cutecc.operations.convolution.interleaved import interleaved
 from cutecc.operations.convolution.rules import check_sizes
 from cutecc.operations.description import SPLIT_K_MODES
 from cutecc.operations.hazards import Hazard, check_hazards
+from cutecc.operations.kernels.convolution import multistage
 from cutecc.operations.kernels.convolution.signature import product as kernel_product
 from cutecc.operations.operand import type_bits
 from cutecc.operations.problem_sizes import Problem
@@ -118,14 +120,21 @@ class ConvolutionVariant(Variant[ConvolutionDescription]):
         if description.gemm.mode in SPLIT_K_MODES:
             values["slices"] = slices
         is_empty = 0 in (problem.m, problem.n, problem.batches)
-        workspace = workspace_sizes(self._product, problem, slices)
+        workspace = workspace_sizes(self._product, self._tiled(sizes), slices)
         return Bound(cast(Arrays, arrays), values, sources, numbers, hazards, is_empty, *workspace)
 
     def workspace_bytes(self, sizes: ConvolutionProblem, slices: int | None) -> int:
         """The bytes of workspace of a call on these sizes. Raises `ArgumentError` for those of another convolution."""
         check_sizes(self.description, sizes)
         problem = sizes.product(self.description)
-        return workspace_sizes(self._product, problem, self._slices(slices, sizes, problem))[0]
+        return workspace_sizes(self._product, self._tiled(sizes), self._slices(slices, sizes, problem))[0]
+
+    def _tiled(self, sizes: ConvolutionProblem) -> Problem:
+        """The product with as many rows as there are tiles for, which parts of reductions are counted by."""
+        problem = sizes.product(self.description)
+        if self.description.gemm.family == "sm90" or not multistage.reduces_phases(self.description):
+            return problem
+        return replace(problem, m=multistage.tiled_rows(self.description, sizes.geometry))
 
     def _slices(self, given: int | None, sizes: ConvolutionProblem, problem: Problem) -> int:
         if given is None and self.description.groups == "depthwise" and self.description.kind == "wgrad":

@@ -30,6 +30,10 @@ class GemmKernel:
         self.accumulator = numeric(description.instruction.accumulator)
         self.__name__ = description.kernel_name
 
+    def tiled(self, problem, a):
+        """The problem with as many rows as tiles are made of, which parts of reductions are counted by."""
+        return problem
+
     def launch(self, problem, a, b, operands, workspace, slices, multiprocessors, stream) -> None:
         """Launch the family's kernel; `operands` are those of `product`."""
         raise NotImplementedError
@@ -50,7 +54,7 @@ class GemmKernel:
         else:
             self.launch(problem, a, b, operands, workspace, slices, multiprocessors, stream)
         if self.description.epilogue.has_reductions:
-            Finish(self.description).launch(problem, operands, workspace, slices, stream)
+            Finish(self.description).launch(self.tiled(problem, a), operands, workspace, slices, stream)
 
     @cute.jit
     def conclude(

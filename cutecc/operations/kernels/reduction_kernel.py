@@ -96,7 +96,9 @@ class Finish:
             extent = {"row": n, "column": m}.get(operand.kind, 1)
             parts = region(self.description, workspace, problem, slices, parts_name(operand.name), self.compute)
             strides = (cutlass.Int64(batches) * extent, cutlass.Int64(extent), 1)
-            parts = cute.make_tensor(parts.iterator, cute.make_layout((count, batches, extent), stride=strides))
+            # Of rows that tiles fill up with, there are no results.
+            results = 1 if operand.kind == "scalar" else argument.shape[0]
+            parts = cute.make_tensor(parts.iterator, cute.make_layout((count, batches, results), stride=strides))
             is_one = operand.kind == "scalar"
             kernel, blocks = (self.all, 1) if is_one else (self.each, ceil_div(extent, FINISH_THREADS))
             kernel(operand, parts, argument).launch(

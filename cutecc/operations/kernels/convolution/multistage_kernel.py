@@ -11,7 +11,13 @@ from cutlass import cute
 from cutecc.operations.convolution.description import ConvolutionDescription
 from cutecc.operations.kernels import simt_kernel, sm80_copies
 from cutecc.operations.kernels.convolution.implicit_product import KINDS, Dgrad, ImplicitProduct, divisors
-from cutecc.operations.kernels.convolution.multistage import phase_count, sm80_plans, tiled_rows, tiles_by_phase
+from cutecc.operations.kernels.convolution.multistage import (
+    phase_count,
+    reduces_phases,
+    sm80_plans,
+    tiled_rows,
+    tiles_by_phase,
+)
 from cutecc.operations.kernels.convolution.phases import Phase
 from cutecc.operations.kernels.convolution.signature import Geometry
 from cutecc.operations.kernels.signature import full_operand
@@ -42,13 +48,16 @@ class MultistageConvolution:
             for each, argument in zip(full, operands, strict=True)
         )
 
+    def tiled(self, problem, a):
+        """Phases have tiles of their own; slices of K are added up in others."""
+        geometry, _ = a
+        return (tiled_rows(self.convolution, geometry), *problem[1:]) if reduces_phases(self.convolution) else problem
+
     def launch(self, problem, a, b, operands, workspace, slices, multiprocessors, stream) -> None:
         """One block for each tile of D, group and slice of K; each phase of a strided dgrad has tiles of its own."""
         geometry, a = a
         groups = 1 if self.convolution.groups == "single" else problem[3]
-        tiled = problem
-        if self.tiles_by_phase:
-            tiled = (tiled_rows(self.convolution, geometry), *problem[1:])
+        tiled = (tiled_rows(self.convolution, geometry), *problem[1:]) if self.tiles_by_phase else problem
         self.kernel(
             *(problem, tiled, geometry, divisors(self.convolution, geometry, groups)),
             *(a, b, operands, workspace, slices),
@@ -70,22 +79,29 @@ class MultistageConvolution:
         if cutlass.const_expr(self.tiles_by_phase):
             tiles = tiled[0] // self.tile[0] // phase_count(geometry)
             phase = Phase(geometry, tile_m // tiles)
-            # Others of the phases are larger.
-            if tile_m % tiles * self.tile[0] < phase.rows:
-                self.compute_phase(phase, problem, tensors, stages, (tile_m % tiles, tile_n), operands, *rest)
+            if self.has_part(tile_m % tiles * self.tile[0], phase):
+                of_phase, results = (tile_m % tiles, tile_n), (operands, phase.row, (tile_m, tile_n))
+                self.compute_phase(phase, self.tiled(problem, (geometry, a)), tensors, stages, of_phase, results, *rest)
         else:
             product = KINDS[self.convolution.kind](self.convolution, problem, *tensors)
-            self.compute(product, problem, stages, (tile_m, tile_n), group, (operands, None), *rest)
+            self.compute(product, problem, stages, (tile_m, tile_n), group, (operands, None, None), *rest)
+
+    def has_part(self, first_row, phase: Phase):
+        """Whether a tile of a phase has rows, others of the phases being larger, or leaves its part of a reduction."""
+        return True if reduces_phases(self.convolution) else first_row < phase.rows
 
     def compute_phase(self, phase: Phase, problem, tensors, stages, tile, operands, *rest) -> None:
         """One tile of the rows of a phase."""
         product = Dgrad(self.convolution, problem, *tensors, phase=phase)
-        self.compute(product, problem, stages, tile, tensors[-1], (operands, phase.row), *rest)
+        self.compute(product, problem, stages, tile, tensors[-1], operands, *rest)
 
     def apply(self, sums, coordinates, problem, batch, operands, workspace, slices, tile, warp):
-        """The epilogue of one tile; `operands` are the kernel's, and which row of D one of the product is."""
-        operands, rows = operands
-        place = {"workspace": workspace, "slices": slices, "tile": tile, "warp": warp}
+        """The epilogue of one tile.
+
+        `operands` are the kernel's, which row of D one of the product is, and which of the tiles of all phases this is.
+        """
+        operands, rows, among = operands
+        place = {"workspace": workspace, "slices": slices, "tile": among or tile, "warp": warp}
         self.epilogue.apply(sums, coordinates, problem, batch, operands, rows=rows, **place)
 
     def compute(

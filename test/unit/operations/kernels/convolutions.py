@@ -22,7 +22,7 @@ from cutecc.operations.convolution.description import LAYOUTS, ConvolutionDescri
 from cutecc.operations.convolution.geometry import ConvolutionProblem
 from cutecc.operations.epilogue import reference
 from cutecc.operations.epilogue.values import Output
-from cutecc.operations.kernels.convolution import build, signature
+from cutecc.operations.kernels.convolution import build, multistage, signature
 from cutecc.operations.kernels.signature import full_operand
 
 
@@ -187,7 +187,9 @@ def convolve(
             each if isinstance(each, Tensor) else each.codes[0] if operand.kind == "scalar" else each.codes
         )
     kernel = compiled(description)
-    space = _workspace(gemm, m, n, k, groups, slices)
+    by_phase = description.gemm.family != "sm90" and multistage.reduces_phases(description)
+    rows = multistage.tiled_rows(description, geometry) if by_phase else m
+    space = _workspace(gemm, rows, n, k, groups, slices)
     count = MULTIPROCESSORS if signature.is_persistent(gemm) else None
     given = ((m, n, k, groups), geometry, a, b, tuple(arguments), space, slices, count, 0)
     for _ in range(launches):
