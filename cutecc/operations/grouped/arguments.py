@@ -20,7 +20,7 @@ from cutecc.arguments.dtypes import find_numeric_type
 from cutecc.errors import ArgumentError
 from cutecc.operations.arguments import Matrix, argument_view, lives_on_gpu, read
 from cutecc.operations.epilogue.values import Input, Kind, Output
-from cutecc.operations.grouped.description import Packing
+from cutecc.operations.grouped.description import SCALE_BLOCK, Packing
 from cutecc.operations.grouped.problem import VARYING
 from cutecc.operations.problem_sizes import Problem
 from cutecc.operations.vector_arguments import vector_view
@@ -136,7 +136,11 @@ def check_ends(packing: Packing, ends: Sequence[int], problem: Problem, divisor:
     if wrong is not None:
         raise ArgumentError(
             f"a group ends at {wrong}, no multiple of the {divisor} elements that are read at once",
-            hints=["describe what is contiguous along the groups with a smaller alignment: f16:row:1 for any"],
+            hints=[
+                "a block of K with one scale is of one group"
+                if divisor == SCALE_BLOCK
+                else "describe what is contiguous along the groups with a smaller alignment: f16:row:1 for any"
+            ],
         )
 
 

@@ -145,13 +145,13 @@ class _Random:
     def scales(self) -> Iterator[tuple[Any, int]]:
         """Those of A and of B."""
         if self._packing == "list":
-            for shapes in zip(*(scales_shapes(*size) for size in self._problem.sizes), strict=True):
+            for shapes in zip(*(scales_shapes("list", *size) for size in self._problem.sizes), strict=True):
                 made = [self.packed("f32", shape) for shape in shapes]
                 yield [each for each, _ in made], sum(size for _, size in made)
         else:
-            of_a, of_b = scales_shapes(self._whole.m, self._whole.n, self._whole.k)
+            of_a, of_b = scales_shapes(self._packing, self._whole.m, self._whole.n, self._whole.k)
             yield self.packed("f32", of_a)
-            yield self.packed("f32", (self._whole.batches, *of_b))
+            yield self.packed("f32", of_b if self._packing == "depth" else (self._whole.batches, *of_b))
 
     def packed(self, dtype: str, shape: tuple[int, ...]) -> tuple[DeviceMatrix, int]:
         """An array without gaps."""

@@ -55,8 +55,8 @@ def _adding(compiled: GroupedDescription, k: int) -> float:
     gemm = compiled.gemm
     if compiled.scales == "none" or (gemm.tile.schedule == "cooperative" and gemm.tile.warps[0] > 1):
         return 0.0
-    _, blocks = scaled.factors(gemm)
-    return ceil(k / SCALE_BLOCK) * blocks * sm90.rows_of_warpgroup(gemm) / sm90.INSTRUCTION_M * _ADDING
+    parts = gemm.tile.threadblock[1] / scaled.columns(gemm)
+    return ceil(k / SCALE_BLOCK) * parts * sm90.rows_of_warpgroup(gemm) / sm90.INSTRUCTION_M * _ADDING
 
 
 @lru_cache(maxsize=64)

@@ -22,7 +22,7 @@ from cutecc.operations.arguments import (
     read,
 )
 from cutecc.operations.epilogue.values import Input, Output
-from cutecc.operations.grouped.description import SCALE_BLOCK, GroupedDescription
+from cutecc.operations.grouped.description import SCALE_BLOCK, GroupedDescription, Packing
 from cutecc.operations.grouped.tables import Numbers, in_memory
 from cutecc.operations.kernels.grouped.schedule import has_table, tiles_before
 from cutecc.operations.operand import type_bits
@@ -139,7 +139,7 @@ def _check(
             check_alignment(one, operands[name], extents=extents)
     if description.scales != "none":
         for index, size in enumerate(sizes):
-            for name, shape in zip(SCALES, scales_shapes(*size), strict=True):
+            for name, shape in zip(SCALES, scales_shapes(description.packing, *size), strict=True):
                 check_scales(f"{name}[{index}]", arrays[name][index], shape)
     for each in epilogue.stored:
         if each.kind in ("row", "column"):
@@ -147,10 +147,10 @@ def _check(
                 _check_vector(f"{each.name}[{index}]", each, array, size[1 if each.kind == "row" else 0])
 
 
-def scales_shapes(m: int, n: int, k: int) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Those of the scales of A and of B of a group."""
+def scales_shapes(packing: Packing, m: int, n: int, k: int) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Those of the scales of A and of B of a group, of `depth` of all."""
     along_k = -(-k // SCALE_BLOCK)
-    return (m, along_k), (along_k, -(-n // SCALE_BLOCK))
+    return (m, along_k), (along_k, n if packing == "depth" else -(-n // SCALE_BLOCK))
 
 
 def check_scales(name: str, array: Array, shape: tuple[int, ...]) -> None:

@@ -91,8 +91,8 @@ class GroupedGemm(Operation[GroupedDescription]):
         | `depth` | (M, ΣK) | (ΣK, N) | (groups, M, N) | K |
 
         With the `schedule` `host` the host says which tiles a group has, for which it has to know all sizes. `scales`
-        are `blocks` for 8-bit floats with a factor for each row and 128 of K of A, and each 128×128 of B. What arrays
-        among `operands` are, for `list` lists of them, the `problem` tells.
+        are `blocks` for 8-bit floats with a factor for each row and 128 of K of A, and each 128×128 of B, of `depth`
+        each column and 128 of K. What arrays among `operands` are, for `list` lists of them, the `problem` tells.
 
         `problem` is what the rest is chosen for: (M, N, K, groups), of what varies the sum over all groups, or
         [(M, N, K), …] of each group; large groups by default.

@@ -84,10 +84,12 @@ def scales(description: GroupedDescription) -> Refusal | None:
             f"a tile of {n} columns is neither part of a block of {SCALE_BLOCK} nor whole blocks", ("tile.n",)
         )
     sums = rows_of_warpgroup(gemm) * n // WARPGROUP
-    if sums > _MOST_SUMS:
-        reason = f"a thread has {sums} sums beside those of a block, and there is room for {_MOST_SUMS}"
+    # The factors of columns take registers too.
+    most = _MOST_SUMS // 2 if description.packing == "depth" else _MOST_SUMS
+    if sums > most:
+        reason = f"a thread has {sums} sums beside those of a block, and there is room for {most}"
         return Refusal(reason, ("tile.m", "tile.n", "tile.warps", "tile.schedule"))
-    return fits_shared_memory(gemm, shared_memory_bytes(gemm))
+    return fits_shared_memory(gemm, shared_memory_bytes(description))
 
 
 RULES: tuple[Rule, ...] = (mode, layouts, epilogue, copies, scales)

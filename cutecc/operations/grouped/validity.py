@@ -37,9 +37,8 @@ def unscaled(description: GroupedDescription) -> Refusal | None:
     packing = description.packing
     if description.scales == "none":
         return None
-    if packing in ("columns", "depth"):
-        reason = f"scales are of lists and of groups packed as rows, where B has blocks, not of {packing}"
-        return Refusal(reason, ())
+    if packing == "columns":
+        return Refusal("scales are of lists and of groups packed as rows or depth, not of columns", ())
     if description.gemm.is_compiled_transposed:
         return Refusal("products with scales have contiguous rows of D, not columns", ())
     return None

@@ -270,19 +270,16 @@ class GroupedVariant(Variant[GroupedDescription]):
     def _check_scales(self, arrays: Arrays, problem: Problem) -> None:
         """Raise `ArgumentError` for scales of another type or shape than there are blocks."""
         if self.description.scales != "none":
-            of_a, of_b = scales_shapes(problem.m, problem.n, problem.k)
-            for name, shape in zip(SCALES, (of_a, (problem.batches, *of_b)), strict=True):
+            packing = self.description.packing
+            of_a, of_b = scales_shapes(packing, problem.m, problem.n, problem.k)
+            groups = () if packing == "depth" else (problem.batches,)
+            for name, shape in zip(SCALES, (of_a, (*groups, *of_b)), strict=True):
                 check_scales(name, cast(Array, arrays[name]), shape)
 
     @staticmethod
     def _scales(arrays: Mapping[str, Array]) -> tuple[View, View]:
         a, b = (arrays[name] for name in SCALES)
-        groups, along_k, along_n = b.shape
-        steps = b.stride
-        return (
-            View(a, "f32", a.shape, a.stride),
-            View(b, "f32", (along_n, along_k, groups), (steps[2], steps[1], steps[0])),
-        )
+        return View(a, "f32", a.shape, a.stride), View(b, "f32", b.shape[::-1], b.stride[::-1])
 
 
 def _view(given: Array | Table) -> View:

@@ -51,11 +51,14 @@ def vector(description: GroupedDescription, operand: Input | Output, argument, g
 
 
 def scales_of(description: GroupedDescription, problem: Problem, group, span: Span) -> tuple[cute.Tensor, cute.Tensor]:
-    """The scales of blocks of a group in global memory: of A (M, K / 128), packed rows of all groups, of B (N / 128,
-    K / 128)."""
+    """The scales of a group in global memory: of A (M, K / 128), packed rows of all groups, of B (N / 128, K / 128), of
+    `depth` (N, K / 128)."""
     of_a, of_b = problem.scales
-    if description.packing != "list":
+    if description.packing == "rows":
         return of_a, of_b[None, None, group]
+    if description.packing == "depth":
+        begin = (0, span.begin[2] // SCALE_BLOCK)
+        return cute.domain_offset(begin, of_a), cute.domain_offset(begin, of_b)
     m, n, k = (span.size(axis) for axis in range(3))
     blocks = ceil_div(k, SCALE_BLOCK)
     shapes = (m, blocks), (ceil_div(n, SCALE_BLOCK), blocks)

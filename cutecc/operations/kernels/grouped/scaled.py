@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import ceil
 
 from cutecc.operations.description import GemmDescription
-from cutecc.operations.grouped.description import SCALE_BLOCK
+from cutecc.operations.grouped.description import SCALE_BLOCK, GroupedDescription
 from cutecc.operations.kernels import sm90
 
 ALIGNMENT = 16
@@ -18,13 +18,13 @@ def columns(description: GemmDescription) -> int:
     return min(description.tile.threadblock[1], SCALE_BLOCK)
 
 
-def factors(description: GemmDescription) -> tuple[int, int]:
-    """The scales of a step: one for each row of the tile, and one for each block of columns."""
-    m, n, _ = description.tile.threadblock
-    return m, ceil(n / SCALE_BLOCK)
+def factors(description: GroupedDescription) -> tuple[int, int]:
+    """The scales of a step: one for each row of the tile, and one for each block of columns, of `depth` each column."""
+    m, n, _ = description.gemm.tile.threadblock
+    return m, n if description.packing == "depth" else ceil(n / SCALE_BLOCK)
 
 
-def shared_memory_bytes(description: GemmDescription) -> int:
+def shared_memory_bytes(description: GroupedDescription) -> int:
     """Dynamic shared memory of one threadblock: that of a GEMM, and scales of each stage."""
-    scales = sum(factors(description)) * description.tile.stages * _SCALE_BYTES
-    return sm90.shared_memory_bytes(description, scales + ALIGNMENT)
+    gemm = description.gemm
+    return sm90.shared_memory_bytes(gemm, sum(factors(description)) * gemm.tile.stages * _SCALE_BYTES + ALIGNMENT)

@@ -1,5 +1,6 @@
 # pyright: basic, reportArgumentType=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportGeneralTypeIssues=false, reportIndexIssue=false, reportOperatorIssue=false, reportPrivateImportUsage=false
-"""Hopper's grouped products of 8-bit floats with a scale for each row and 128 of K of A, and each 128×128 of B.
+"""Hopper's grouped products of 8-bit floats with a scale for each row and 128 of K of A, and each 128×128 of B, along
+`depth` each column and 128 of K.
 
 A step along K is as deep as a block. Its sums are made apart, and added to those of the tile in f32, each multiplied by
 the scales of its row and of its column's block. Tensor cores keep fewer digits of sums, so this is more exact too.
@@ -29,7 +30,8 @@ class ScaledSm90(GroupedSm90):
     def __init__(self, grouped: GroupedDescription):
         super().__init__(grouped)
         self.columns = scaled.columns(grouped.gemm)
-        self.factors = scaled.factors(grouped.gemm)
+        self.factors = scaled.factors(grouped)
+        self.is_by_column = grouped.packing == "depth"
         self.fillers += WARP
 
     def allocate_beside(self, allocator) -> cute.Tensor:
@@ -47,19 +49,20 @@ class ScaledSm90(GroupedSm90):
     def fetch_scales(self, task, problem, scales, full, empty, stage, phase):
         """Fetch the scales of one task; returns the next place in the ring."""
         of_a, of_b = scales_of(self.grouped, task.problem, task.batch, task.span)
-        rows, blocks = self.factors
+        rows, columns = self.factors
         lane = cute.arch.lane_idx()
         first = task.span.begin[0] + task.m * self.tile[0] + lane
         # Rows behind the last one are not stored.
         sources = [of_a[cutlass.min(first + i, of_a.shape[0] - 1), None] for i in range(0, rows, WARP)]
-        block = cutlass.min(task.n * self.tile[1] // SCALE_BLOCK + lane, of_b.shape[0] - 1)
-        of_block = of_b[block, None]
+        column = task.n * self.tile[1] // (1 if self.is_by_column else SCALE_BLOCK) + lane
+        others = [of_b[cutlass.min(column + i, of_b.shape[0] - 1), None] for i in range(0, columns, WARP)]
         for step in range(task.steps):
             cute.arch.mbarrier_wait(empty + stage, phase)
             for i in cutlass.range_constexpr(len(sources)):
                 copy_scale(sources[i], step, scales, (i * WARP + lane, stage))
-            if lane < blocks:
-                copy_scale(of_block, step, scales, (rows + lane, stage))
+            for i in cutlass.range_constexpr(len(others)):
+                if lane < columns - i * WARP:
+                    copy_scale(others[i], step, scales, (rows + i * WARP + lane, stage))
             cute.arch.cp_async_mbarrier_arrive_noinc(full + stage)
             stage, phase = self.following(stage, phase)
         return stage, phase
@@ -72,6 +75,7 @@ class ScaledSm90(GroupedSm90):
         products = cute.make_rmem_tensor((sums.shape[0], 1, 1), self.accumulator)
         patch = Patch.of(coordinates[None, 0, 0])
         row = coordinates[0][0] - task.span.begin[0] - task.m * self.tile[0]
+        column = coordinates[0][1] - task.n * self.tile[1]
         sums.fill(0)
         last = stage
         for step in range(task.steps):
@@ -79,7 +83,7 @@ class ScaledSm90(GroupedSm90):
             for index in cutlass.range_constexpr(len(parts)):
                 m, n = parts[index]
                 self.begin_products(products, a[None, m, None, stage], b[None, n, None, stage])
-                of_block = scales[rows + n, stage]
+                of_columns = [scales[rows + each, stage] for each in self.scales_along(n, column, patch)]
                 of_rows = [scales[row + m * sm90.INSTRUCTION_M + each, stage] for each in patch.rows]
                 warpgroup.wait_group(0)
                 if cutlass.const_expr(index == len(parts) - 1):
@@ -87,10 +91,16 @@ class ScaledSm90(GroupedSm90):
                     cute.arch.sync_warp()
                     if step + 1 < task.steps:
                         self.release(empty + stage, thread)
-                add(sums[None, m, n], products, patch, [each * of_block for each in of_rows])
+                add(sums[None, m, n], products, patch, of_rows, of_columns)
             last = stage
             stage, phase = self.following(stage, phase)
         return stage, phase, last
+
+    def scales_along(self, part: int, first, patch: Patch) -> list:
+        """Which scales of columns those of a part of the tile are; a thread's begin at the column `first`."""
+        if not self.is_by_column:
+            return [part]
+        return [part * self.columns + first + each for each in patch.columns]
 
     def begin_products(self, products: cute.Tensor, a: cute.Tensor, b: cute.Tensor) -> None:
         """Have tensor cores multiply a step of a part."""
@@ -117,9 +127,9 @@ def copy_scale(source: cute.Tensor, step, scales: cute.Tensor, place) -> None:
     cute.copy(copy, cute.make_tensor(begin, one), cute.make_tensor(target, one))
 
 
-def add(sums: cute.Tensor, products: cute.Tensor, patch: Patch, factors) -> None:
-    """Add the sums of a step to those of the tile, each row with its factor."""
-    for row, factor in zip(patch.rows, factors, strict=True):
-        for column in patch.columns:
+def add(sums: cute.Tensor, products: cute.Tensor, patch: Patch, of_rows, of_columns) -> None:
+    """Add the sums of a step to those of the tile, each with the factors of its row and column; one may be of all."""
+    for row, of_row in zip(patch.rows, of_rows, strict=True):
+        for i, column in enumerate(patch.columns):
             place = patch.index[row, column]
-            sums[place] = sums[place] + products[place] * factor
+            sums[place] = sums[place] + products[place] * (of_row * of_columns[i % len(of_columns)])

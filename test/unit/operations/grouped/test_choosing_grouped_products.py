@@ -107,8 +107,7 @@ def test_a_description_is_checked_as_it_is_compiled() -> None:
     scaled = replace(description, scales="blocks")
     assert not check(scaled) and check(scaled).nearest is None
     reasons: list[tuple[dict[str, Any], str]] = [
-        ({"packing": "columns"}, "scales are of lists and of groups packed as rows, where B has blocks, not of col"),
-        ({"packing": "depth"}, "packed as rows, where B has blocks, not of depth"),
+        ({"packing": "columns"}, "scales are of lists and of groups packed as rows or depth, not of columns"),
         ({"packing": "list", "d": "bf16:column"}, "products with scales have contiguous rows of D, not columns"),
     ]
     for parts, reason in reasons:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -248,6 +249,23 @@ def test_tables_are_made_of_all_lists_together(lists: GroupedGemm) -> None:
     assert "made by another operation" in str(another.supports(**tables))
     with pytest.raises(UsageError, match="groups packed as rows have no lists"):
         GroupedGemm(**PARTS, packing="rows").matrices(**given)
+
+
+def test_scales_along_depth_are_of_rows_and_columns() -> None:
+    op = GroupedGemm("f8E4M3FN", "f8E4M3FN:column", "bf16", packing="depth", scales="blocks", target="sm_90a")
+    A, B = device(64, 384, pointer=1 << 20, dtype="f8E4M3FN"), device(384, 200, pointer=2 << 20, dtype="f8E4M3FN")
+    given = {
+        "A": A,
+        "B": replace(B, layout="column", leading=384),
+        "D": device(2, 64, 200, pointer=3 << 20, dtype="bf16"),
+    }
+    given |= {"scales_a": device(64, 3, pointer=4 << 20), "scales_b": device(3, 200, pointer=5 << 20)}
+    assert op.supports(**given, offsets=[128, 384])
+    assert op.supports(**given, offsets=device(2, pointer=6 << 20, dtype="i32"))
+    status = str(op.supports(**given, offsets=[136, 384]))
+    assert "a group ends at 136, no multiple of the 128" in status and "one scale is of one group" in status
+    wrong = given | {"scales_b": device(3, 2, pointer=5 << 20)}
+    assert "is not f32[3, 200], one a block" in str(op.supports(**wrong, offsets=[128, 384]))
 
 
 def test_scales_of_lists_are_one_array_a_matrix() -> None:

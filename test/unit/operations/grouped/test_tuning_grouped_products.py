@@ -100,7 +100,7 @@ def test_every_packing_is_timed_on_arguments_that_it_takes(packing: Any, schedul
     assert all(isinstance(each, Samples) for each in found) and {id(each) for each in calls} == set(map(id, operations))
 
 
-@pytest.mark.parametrize("packing", ["rows", "list"])
+@pytest.mark.parametrize("packing", ["rows", "depth", "list"])
 def test_scales_are_timed_too(packing: Any) -> None:
     op = GroupedGemm(
         "f8E4M3FN", "f8E4M3FN:column", "bf16", packing=packing, scales="blocks", target="sm_90a", problem=PROBLEM
@@ -114,5 +114,5 @@ def test_scales_are_timed_too(packing: Any) -> None:
     with Workspace(0, cuda) as gpu, pytest.MonkeyPatch.context() as patch:
         patch.setattr(GroupedGemm, "run", run)
         patch.setattr(GroupedGemm, "matrices", lambda self, **lists: lists)
-        (found,) = GroupedContest(op, (100, 256, 256, 3)).time([op], gpu)
+        (found,) = GroupedContest(op, (100, 256, 384, 3)).time([op], gpu)
     assert isinstance(found, Samples), found

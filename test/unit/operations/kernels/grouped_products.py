@@ -115,6 +115,8 @@ class Scales:
         def blocks(extent: int) -> int:
             return -(-extent // SCALE_BLOCK)
 
+        self.columns = SCALE_BLOCK
+        """That have one scale."""
         if description.packing == "list":
             self.a = [generator.uniform(0.5, 2, (blocks(k), m)).astype("f4").T for m, _, k in sizes]
             self.b = [generator.uniform(0.5, 2, (blocks(n), blocks(k))).astype("f4") for _, n, k in sizes]
@@ -126,7 +128,13 @@ class Scales:
                 for found in (self.a, self.b)
             )
             return
-        _, n, k = sizes[0]
+        m, n, k = sizes[0]
+        if description.packing == "depth":
+            depths = [depth // SCALE_BLOCK for _, _, depth in sizes]
+            self.argument = tuple(generator.uniform(0.5, 2, (sum(depths), each)).astype("f4").T for each in (m, n))
+            self.a, self.b = (np.split(each, np.cumsum(depths)[:-1], axis=1) for each in self.argument)
+            self.columns = 1
+            return
         rows = generator.uniform(0.5, 2, (sum(m for m, _, _ in sizes), blocks(k))).astype("f4")
         # As (groups, N, K) in memory.
         whole = generator.uniform(0.5, 2, (len(sizes), blocks(n), blocks(k))).astype("f4")
@@ -135,7 +143,7 @@ class Scales:
 
     def scaled(self, group: int, left: Any, right: Any) -> tuple[Any, Any]:
         """A and the transpose of B, each element with its factor."""
-        columns, rows = (np.arange(extent) // SCALE_BLOCK for extent in (left.shape[1], len(right)))
+        columns, rows = np.arange(left.shape[1]) // SCALE_BLOCK, np.arange(len(right)) // self.columns
         return left * self.a[group][:, columns], right * self.b[group][rows][:, columns]
 
     def arrays(self) -> list[Array]:

@@ -21,7 +21,8 @@ HOPPER = hopper("f16:row", "f16:row", "f16:row", "cooperative:128x64:stages=2:wa
 
 @pytest.mark.parametrize("packing", PACKINGS)
 def test_every_parameter_has_a_spec_that_parses(packing):
-    for each in (GroupedDescription(GEMM, packing), GroupedDescription(HOPPER, packing, "host", "blocks")):
+    scales = "none" if packing == "columns" else "blocks"
+    for each in (GroupedDescription(GEMM, packing), GroupedDescription(HOPPER, packing, "host", scales)):
         found = specs(each)
         assert tuple(found) == PARAMETERS
         for text in found.values():
@@ -50,6 +51,7 @@ def test_a_column_major_d_of_rows_is_compiled_as_columns():
 def test_groups_begin_at_multiples_of_what_is_copied_at_once():
     found = {packing: ends_divisor(GroupedDescription(GEMM, packing)) for packing in PACKINGS}
     assert found == {"list": 1, "rows": 1, "columns": 2, "depth": 4}
+    assert ends_divisor(GroupedDescription(HOPPER, "depth", scales="blocks")) == 128
     assert [ends_divisor(GroupedDescription(HOPPER, packing)) for packing in ("rows", "columns", "depth")] == [1, 8, 8]
 
 

@@ -144,6 +144,16 @@ def test_scales_of_blocks(name: str):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("tile", [f"cooperative:64x128:stages=2:{ONE}", f"pingpong:64x16:stages=3:{TWO}:cluster=2x1"])
+def test_scales_along_depth_are_of_rows_and_columns(tile: str):
+    gemm = plain("f8E4M3FN:row", "f8E4M3FN:column", "f32:row", tile)
+    groups = [(72, 152, 128 * blocks) for blocks in (1, 0, 3, 2)]
+    description = GroupedDescription(gemm, "depth", scales="blocks")
+    assert error(multiply(description, groups)) <= SUMS
+    assert error(multiply(description, groups, ends=[130, 128, 600, 768])) <= SUMS  # moved to where blocks begin
+
+
+@pytest.mark.slow
 def test_scales_of_blocks_of_lists():
     gemm = plain("f8E4M3FN:row", "f8E4M3FN:column", "bf16:row", f"pingpong:64x64:stages=2:{TWO}")
     groups = [(37, 200, 304), (0, 16, 128), (129, 8, 16), (5, 136, 0), (1, 24, 144)]
