@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from operations_contests import HALVES, KINDS, AnyContest, Convolution, Grouped, Product
 from operations_plan import FUSED_SIZES
-from operations_results import Found, Results, default, fastest, median, peer, speed
+from operations_results import PEER, Found, Results, default, fastest, median, peer, speed
 
 REMARKS = Path(__file__).parent / "bench_remarks.toml"
 NAMES = {"f8E4M3FN": "e4m3 → bf16"}
@@ -75,20 +75,18 @@ def layer_rows(listed: Sequence[Found], bars: Bars) -> list[str]:
         for each in passes:
             own = [found for found in listed if found.contest.dtype == dtype and _layer(found).pass_ == each]
             if own:
-                means = [
-                    f"{_geometric_mean([speed(one, pick(one)) for one in own]):.3f}" for pick in (default, fastest)
-                ]
-                least = min(speed(one, fastest(one)) for one in own)
-                cells = [
-                    NAMES.get(dtype, dtype),
-                    each,
-                    str(len(own)),
-                    *means,
-                    f"{least:.3f}",
-                    f"{bars[dtype][each] if dtype in bars else _OTHER_BAR:.2f}",
-                ]
-                table.append(f"| {' | '.join(cells)} |")
+                bar = f"{bars[dtype][each] if dtype in bars else _OTHER_BAR:.2f}"
+                table.append(_layer_mean(own, dtype, each, None, bar))
+                ways = [name for name in {each.name: each for each in own[0].timed} if name.startswith(PEER)]
+                table += [_layer_mean(own, dtype, f"{each}, {name}", name, "") for name in ways if len(ways) > 1]
     return [*table, *_endnotes(notes, [], listed)]
+
+
+def _layer_mean(own: Sequence[Found], dtype: str, what: str, way: str | None, bar: str) -> str:
+    """The means of some layers, relative to torch, or to the one of its ways that has this name."""
+    means = [f"{_geometric_mean([speed(one, pick(one), way) for one in own]):.3f}" for pick in (default, fastest)]
+    least = min(speed(one, fastest(one), way) for one in own)
+    return f"| {' | '.join([NAMES.get(dtype, dtype), what, str(len(own)), *means, f'{least:.3f}', bar])} |"
 
 
 def rows(results: Results) -> list[str]:

@@ -123,10 +123,14 @@ def test_layers_have_a_row_with_all_passes() -> None:
 
 def test_layers_with_scales_have_a_table_and_a_bar_of_their_own() -> None:
     contest = Grouped("f8E4M3FN", "empty", ("x",), groups=8, rows=64, n=32, k=16, balance="empty", scales="blocks")
-    listed = [Found(contest, (timed(PEER, 10.0), timed("x", 8.0)))]
+    listed = [Found(contest, (timed(f"{PEER}.f", 12.0), timed(f"{PEER}.f, fast", 10.0), timed("x", 8.0)))]
     found = operations_table.tables(Results("2026-11-27", "NVIDIA H200", "13.0", {}, listed))
     assert [*found] == ["scaled"]
-    assert "| e4m3 → bf16 | fprop | 1 | 1.250 | 1.250 | 1.250 | 1.00 |" in found["scaled"]
+    assert found["scaled"][-3:] == [
+        "| e4m3 → bf16 | fprop | 1 | 1.250 | 1.250 | 1.250 | 1.00 |",
+        "| e4m3 → bf16 | fprop, torch.f | 1 | 1.500 | 1.500 | 1.500 |  |",
+        "| e4m3 → bf16 | fprop, torch.f, fast | 1 | 1.250 | 1.250 | 1.250 |  |",
+    ]
 
 
 def test_remarks_are_footnotes_of_the_rows_that_they_name(
