@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import product
 
 from cutecc.operations import candidates
-from cutecc.operations.convolution import depthwise
+from cutecc.operations.convolution import depthwise, folded
 from cutecc.operations.convolution.description import (
     LAYOUTS,
     ConvolutionDescription,
@@ -58,8 +59,9 @@ def choose(
     """A valid convolution, with each part as given, and the others chosen by their estimated time.
 
     The unit is `wgmma` where TMA can gather, else `tensor_op`, else `simt`, as for a GEMM. The iterator is the one that
-    PyCUTLASS proposes, or `few_channels` for few. K is split where the sizes say that it helps; of a `wgrad` without
-    sizes in parallel, since its D is small.
+    PyCUTLASS proposes, or for few `few_channels`; where sizes say that there are few channels or filters, `wgmma` with
+    what is folded comes first. K is split where the sizes say that it helps; of a `wgrad` without sizes in parallel,
+    since its D is small.
 
     Raises `UsageError` with the reason and the nearest when nothing fits.
     """
@@ -71,20 +73,22 @@ def choose(
         else [as_instruction(instruction)]
     )
     stride = stride or _usual_stride(sizes)
-    iterator = iterator or _iterator(kind, groups, a.alignment, b.alignment, sizes)
+    ways: list[tuple[MathInstruction, Iterator]]
+    ways = [(each, iterator or _iterator(kind, groups, a.alignment, b.alignment, sizes)) for each in given]
+    if iterator is None and groups == "single" and sizes is not None:
+        wgmma = [each for each in given if each.unit == "wgmma"]
+        ways = [*product(wgmma, folded_iterators(kind, sizes)), *ways]
     listed: list[list[ConvolutionDescription]] = []
-    for each in given:
-        modes = _modes(kind, groups, sizes, each, split)
+    for each, walked in ways:
+        modes = _modes(kind, groups, sizes, each, split, walked)
         gemms = [candidates.described(target, each, (a, b, d), c, epilogue, mode, swizzle) for mode in modes]
-        listed.append(
-            [ConvolutionDescription(kind, gemm, iterator, stride, rank, groups, filter_mode) for gemm in gemms]
-        )
+        listed.append([ConvolutionDescription(kind, gemm, walked, stride, rank, groups, filter_mode) for gemm in gemms])
     request = candidates.request_of(tile)
     for each in listed:
         if found := [best for one in each for best in ranked(one, request, sizes, 1)]:
             best = min(found, key=lambda candidate: cycles(candidate, sizes or usual_sizes(candidate)))
             return best if swizzle else with_swizzle(best, sizes)
-    return _as_asked([each[0] for each in listed], request)
+    return _as_asked([each[0] for each in listed[-len(given) :]], request)
 
 
 def proposed_iterator(kind: Kind, a: int, b: int, sizes: ConvolutionProblem | None) -> Iterator:
@@ -107,14 +111,26 @@ def _iterator(kind: Kind, groups: Groups, a: int, b: int, sizes: ConvolutionProb
     return "few_channels" if kind == "fprop" and proposed != "fixed_channels" and is_few else proposed
 
 
+def folded_iterators(kind: Kind, sizes: ConvolutionProblem, most: int = _FEW_CHANNELS) -> list[Iterator]:
+    """Those of `wgmma` that fold what there are fewer than `most` of, the fewest first."""
+    few: list[tuple[int, Iterator]] = []
+    if kind != "dgrad":
+        few.append((sizes.channels, "few_channels"))
+    if kind != "fprop":
+        few.append((sizes.filters, "few_filters"))
+    return [iterator for count, iterator in sorted(few) if count < most]
+
+
 def iterators(kind: Kind, a: int, b: int, sizes: ConvolutionProblem) -> list[Iterator]:
     """Those that may be the fastest for these sizes."""
     found: tuple[Iterator, ...] = (
         _iterator(kind, "single", a, b, sizes),
         proposed_iterator(kind, a, b, sizes),
     )
-    if kind == "fprop" and sizes.groups == 1 and sizes.channels < 4 * _FEW_CHANNELS:
-        found = (*found, "few_channels", "optimized")
+    if sizes.groups == 1:
+        found = (*found, *folded_iterators(kind, sizes, 4 * _FEW_CHANNELS))
+    if "few_channels" in found:
+        found = (*found, "optimized")
     return [each for index, each in enumerate(found) if each not in found[:index]]
 
 
@@ -187,8 +203,12 @@ def ranked(
 @lru_cache(maxsize=256)
 def _valid(description: ConvolutionDescription, request: TileRequest) -> Sequence[ConvolutionDescription]:
     """The convolution with each valid tile."""
-    is_depthwise = description.groups == "depthwise"
-    tiles = depthwise.tiles(description, request) if is_depthwise else candidates.tiles(description.gemm, request)
+    if description.groups == "depthwise":
+        tiles = depthwise.tiles(description, request)
+    elif description.is_folded:
+        tiles = folded.tiles(description, request)
+    else:
+        tiles = candidates.tiles(description.gemm, request)
     found = (replace(description, gemm=description.gemm.with_tile(tile)) for tile in tiles)
     return [each for each in found if refusal(each) is None]
 
@@ -232,7 +252,12 @@ def _usual_stride(sizes: ConvolutionProblem | None) -> Stride:
 
 
 def _modes(
-    kind: Kind, groups: Groups, sizes: ConvolutionProblem | None, instruction: MathInstruction, asked: Mode | None
+    kind: Kind,
+    groups: Groups,
+    sizes: ConvolutionProblem | None,
+    instruction: MathInstruction,
+    asked: Mode | None,
+    iterator: Iterator,
 ) -> list[Mode]:
     """The ways to go along K that are worth a try."""
     if asked:
@@ -241,7 +266,8 @@ def _modes(
         return [depthwise.mode(kind)]
     if groups != "single" or instruction.accumulator == "f16":
         return ["gemm"]
-    if sizes is None:
+    is_folded = instruction.unit == "wgmma" and iterator in ("few_channels", "few_filters")
+    if sizes is None or is_folded:
         return ["split_k_parallel"] if kind == "wgrad" else ["gemm"]
     return ["gemm", *SPLIT_K_MODES]
 

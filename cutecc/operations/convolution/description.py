@@ -31,10 +31,10 @@ from cutecc.operations.words import known_word, of_kind
 
 Kind = Literal["fprop", "dgrad", "wgrad"]
 """Outputs; the gradient of the activations, which is also the transposed convolution; that of the filters."""
-Iterator = Literal["analytic", "optimized", "few_channels", "fixed_channels"]
+Iterator = Literal["analytic", "optimized", "few_channels", "fixed_channels", "few_filters"]
 """How the gathered matrix is walked along: from scratch at each step; from one step to the next, with what no step
 changes kept; with several taps of the filter in one step, each with fewer channels than a step is long, in any number
-or in one that is a constant."""
+or in one that is a constant; or the same of outputs of few filters."""
 Stride = Literal["unity", "strided"]
 """Whether all strides are 1."""
 Mode = Literal["cross_correlation", "convolution"]
@@ -92,6 +92,11 @@ class ConvolutionDescription:
     def compiled(self) -> ConvolutionDescription:
         """What a kernel is built from: this, since D always has contiguous channels."""
         return self
+
+    @property
+    def is_folded(self) -> bool:
+        """Whether taps are folded into channels before the kernel runs: `kernels/convolution/folding.py`."""
+        return self.gemm.family == "sm90" and self.iterator in ("few_channels", "few_filters")
 
     def to_json(self, *, places: bool = True) -> bytes:
         """One line of JSON; `places` as in `GemmDescription.to_json`."""

@@ -11,7 +11,7 @@ from cutecc.operations.convolution.description import INTERLEAVED_LAYOUTS, LAYOU
 from cutecc.operations.convolution.geometry import ConvolutionProblem
 from cutecc.operations.convolution.words import extents_text
 from cutecc.operations.description import SPLIT_K_MODES, Mode
-from cutecc.operations.kernels.convolution import depthwise, multistage, sm90
+from cutecc.operations.kernels.convolution import depthwise, folding, multistage, sm90
 from cutecc.operations.kernels.family import Part, Refusal
 from cutecc.operations.kernels.operand_copies import WGMMA_EITHER_WAY_BITS
 from cutecc.operations.kernels.workspace import round_up
@@ -91,10 +91,14 @@ def product_mode(description: ConvolutionDescription) -> OwnRefusal | None:
 
 
 def iterator_of_kind(description: ConvolutionDescription) -> OwnRefusal | None:
-    """Few channels are few in activations, which only fprop reads along K."""
+    """Few channels are few in activations, which only fprop reads along K; what is folded first any kind may read."""
     kind, iterator = description.kind, description.iterator
-    if iterator not in ("few_channels", "fixed_channels"):
+    if iterator in ("analytic", "optimized"):
         return None
+    if description.is_folded:
+        return _folded_kind(description)
+    if iterator == "few_filters":
+        return OwnRefusal("few_filters is of wgmma, which has them folded first", ("instruction",), ("iterator",))
     if kind != "fprop":
         return OwnRefusal(f"{kind} is analytic or optimized; {iterator} is for fprop", (), ("iterator",))
     if description.groups != "single":
@@ -103,16 +107,35 @@ def iterator_of_kind(description: ConvolutionDescription) -> OwnRefusal | None:
     return None
 
 
+def _folded_kind(description: ConvolutionDescription) -> OwnRefusal | None:
+    """What is folded is gathered, or the gradient that filters are multiplied with."""
+    kind, iterator = description.kind, description.iterator
+    if description.groups != "single":
+        return OwnRefusal(f"{iterator} is for one group", (), ("iterator", "groups"))
+    if (other := {"fprop": "few_filters", "dgrad": "few_channels"}.get(kind)) == iterator:
+        known = "few_channels" if other == "few_filters" else "few_filters"
+        return OwnRefusal(f"of {kind} wgmma has {known}, not {iterator}", (), ("iterator",))
+    if kind != "wgrad":
+        return None
+    gemm = description.gemm
+    if gemm.mode != "split_k_parallel":
+        return OwnRefusal(f"of a wgrad of {iterator} K is split in parallel, whose sums are put in order", ("mode",))
+    if gemm.epilogue.has_reductions:
+        return OwnRefusal(f"of a wgrad of {iterator} sums of D are not reduced", ("epilogue",), ("iterator",))
+    return None
+
+
 def wgmma(description: ConvolutionDescription) -> OwnRefusal | None:
     """TMA gathers whole steps of K, 16 bytes at least; `wgmma` reads only 16-bit types otherwise than along K."""
     gemm, kind = description.gemm, description.kind
     if gemm.instruction.unit != "wgmma":
         return None
-    if description.iterator != "optimized":
+    if description.iterator != "optimized" and not description.is_folded:
         reason = f"of wgmma TMA gathers, which is the optimized iterator, not {description.iterator}"
         return OwnRefusal(reason, ("instruction",), ("iterator",))
     for name, operand in (("a", gemm.a), ("b", gemm.b)):
-        if operand.alignment_bytes < WIDEST_ALIGNMENT:
+        is_copied = description.is_folded and name in folding.copied(description)
+        if not is_copied and operand.alignment_bytes < WIDEST_ALIGNMENT:
             part: Part = "a.alignment" if name == "a" else "b.alignment"
             least = WIDEST_ALIGNMENT * 8 // operand.bits
             reason = f"TMA reads channels that are aligned to {least} elements, and {name.upper()} is to"
@@ -152,6 +175,8 @@ def size_refusal(description: ConvolutionDescription, sizes: ConvolutionProblem)
         )
     if description.gemm.family != "sm90":
         return None
+    if description.is_folded:
+        return folding.size_refusal(description, sizes.geometry)
     return sm90.size_refusal(description, sizes.geometry, sizes.groups)
 
 

@@ -4,6 +4,7 @@
 | kernel | block | grid | work |
 |---|---|---|---|
 | summation | 128 threads | a block for each 32×64 of D | adds up the slices in their order, then runs the epilogue |
+| sums of slices | 256 threads | 256 sums a block | adds up many slices of a small D, for the summation |
 | finish of `row`, `column` | 256 threads | 256 results a block, batches along Y | a thread adds up the parts of one |
 | finish of `scalar` | 256 threads | a block for each batch | adds up all parts: a thread's own, then a tree |
 
@@ -34,13 +35,15 @@ FINISH_THREADS = 256
 class Summation:
     """Adds up the slices of parallel split K, and runs the epilogue of `description`."""
 
-    def __init__(self, description: GemmDescription):
+    def __init__(self, description: GemmDescription, alignment: int | None = None):
+        """Sums of a row are aligned to some elements, to 16 bytes if not given."""
         self.description, self.epilogue = description, FusedEpilogue(description)
         self.tile, self.warps = SUMMING_CUT.tile, SUMMING_CUT.warps
         self.dtype = numeric(partial_type(description))
         # Its blocks may be launched while those before it end.
         self.starts_early = description.family == "sm90"
         self.vector = partial_row(description, 1)
+        self.alignment = alignment or self.vector
 
     def launch(self, problem, partials, operands, workspace, slices, stream) -> None:
         """`partials` is (M, N, slice)."""
@@ -73,10 +76,38 @@ class Summation:
 
     def add(self, sums, access: Access, partials) -> None:
         for row in access.patch.rows:
-            piece = access.load(partials, self.vector, access.patch.columns, row)
+            piece = access.load(partials, self.alignment, access.patch.columns, row)
             for i, column in enumerate(access.patch.columns):
                 at = access.patch.index[row, column]
                 sums[at] = sums[at] + piece[i]
+
+
+class SliceSums:
+    """Adds up many slices of a small D before `Summation` takes them as one: the first gets the sums of all."""
+
+    def launch(self, partials, stream) -> None:
+        """`partials` is (M, N, slice), each slice in one piece."""
+        m, _, slices = partials.shape
+        row, _, of_slice = partials.stride
+        count = cutlass.Int32(m * row)
+        sums = cute.make_tensor(partials.iterator, cute.make_layout((count, slices), stride=(1, of_slice)))
+        self.kernel(sums).launch(
+            grid=(ceil_div(count, FINISH_THREADS), 1, 1), block=(FINISH_THREADS, 1, 1), stream=stream, use_pdl=True
+        )
+
+    @cute.kernel
+    def kernel(self, sums):
+        """One sum a thread."""
+        thread, _, _ = cute.arch.thread_idx()
+        block, _, _ = cute.arch.block_idx()
+        cute.arch.griddepcontrol_launch_dependents()
+        cute.arch.griddepcontrol_wait()
+        place = block * FINISH_THREADS + thread
+        if place < sums.shape[0]:
+            found = sums[place, 0]
+            for index in cutlass.range(1, sums.shape[1], unroll=16):
+                found = found + sums[place, index]
+            sums[place, 0] = found
 
 
 class Finish:

@@ -85,6 +85,7 @@ def specs(description: ConvolutionDescription) -> dict[str, str]:
     sizes = {name: mode_spec(name, divisor) for name, divisor in divisors(gemm).items()}
     operands = [_interleaved(gemm, each) or operand_spec(gemm, each, sizes) for each in gemm.epilogue.operands]
     extents = f"({', '.join(['i32'] * rank)},)"
+    takes_workspace = description.is_folded or needs_workspace(gemm)
     a, b = (
         _tensor(description, name, operand)
         for name, operand in zip(TENSORS[description.kind], (description.gemm.a, description.gemm.b), strict=True)
@@ -95,7 +96,7 @@ def specs(description: ConvolutionDescription) -> dict[str, str]:
         "a": a,
         "b": b,
         "operands": f"({', '.join(operands)},)",
-        "workspace": f"u8[?] align={WIDEST_ALIGNMENT}" if needs_workspace(gemm) else "none",
+        "workspace": f"u8[?] align={WIDEST_ALIGNMENT}" if takes_workspace else "none",
         "slices": "i32" if gemm.mode in ("split_k_serial", "split_k_parallel") else "none",
         "multiprocessors": "i32" if is_persistent(gemm) else "none",
         "stream": "stream",
