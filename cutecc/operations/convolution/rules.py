@@ -157,7 +157,7 @@ def family_takes_it(description: ConvolutionDescription) -> Refusal | None:
     """What only the kernels of a family know of themselves."""
     if description.groups == "depthwise":
         found = depthwise.accepts(description)
-        is_of_many = found is not None and not {"a.dtype", "epilogue"}.isdisjoint(found.parts)
+        is_of_many = found is not None and "a.dtype" in found.parts
         return OwnRefusal(found.reason, found.parts, ("groups",)) if found and is_of_many else found
     return (sm90 if description.gemm.family == "sm90" else multistage).accepts(description)
 

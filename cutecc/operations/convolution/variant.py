@@ -31,8 +31,9 @@ from cutecc.operations.convolution.interleaved import interleaved
 from cutecc.operations.convolution.rules import check_sizes
 from cutecc.operations.description import SPLIT_K_MODES
 from cutecc.operations.hazards import Hazard, check_hazards
-from cutecc.operations.kernels.convolution import folding, multistage
+from cutecc.operations.kernels.convolution import folding
 from cutecc.operations.kernels.convolution.signature import product as kernel_product
+from cutecc.operations.kernels.convolution.tiled_rows import tiled_rows
 from cutecc.operations.kernels.workspace import ALIGNMENT
 from cutecc.operations.operand import type_bits
 from cutecc.operations.problem_sizes import Problem
@@ -140,9 +141,7 @@ class ConvolutionVariant(Variant[ConvolutionDescription]):
     def _tiled(self, sizes: ConvolutionProblem) -> Problem:
         """The product with as many rows as there are tiles for, which parts of reductions are counted by."""
         problem = self._multiplied(sizes)
-        if self.description.gemm.family == "sm90" or not multistage.reduces_phases(self.description):
-            return problem
-        return replace(problem, m=multistage.tiled_rows(self.description, sizes.geometry))
+        return replace(problem, m=tiled_rows(self.description, sizes.geometry, problem.m))
 
     def _multiplied(self, sizes: ConvolutionProblem) -> Problem:
         """The product that a kernel computes."""

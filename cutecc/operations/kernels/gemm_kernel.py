@@ -50,11 +50,16 @@ class GemmKernel:
         if self.description.mode == "split_k_parallel":
             partials = partial_sums(self.description, workspace, problem, slices)
             self.launch(problem, a, b, (partials,), workspace, slices, multiprocessors, stream)
+            partials = self.summed(partials, stream)
             Summation(self.description).launch(problem, partials, operands, workspace, slices, stream)
         else:
             self.launch(problem, a, b, operands, workspace, slices, multiprocessors, stream)
         if self.description.epilogue.has_reductions:
             Finish(self.description).launch(self.tiled(problem, a), operands, workspace, slices, stream)
+
+    def summed(self, partials: cute.Tensor, stream) -> cute.Tensor:
+        """The slices of parallel split K that are to be added up: (M, N, slice). A family may add up some before."""
+        return partials
 
     @cute.jit
     def conclude(

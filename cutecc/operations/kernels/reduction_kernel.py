@@ -67,7 +67,7 @@ class Summation:
         sums = cute.make_rmem_tensor(places.shape, self.dtype)
         sums.fill(0)
         access = Access(places, *problem[:2])
-        for index in cutlass.range(slices, unroll=4):
+        for index in cutlass.range(partials.shape[2], unroll=4):
             self.add(sums, access, partials[None, None, index])
         warp = warp_place(thread, self.warps)
         self.epilogue.apply(
@@ -138,11 +138,11 @@ class Finish:
 
     @cute.kernel
     def each(self, output: cutlass.Constexpr, parts, target):
-        """One result a thread: `parts` is (part, batch, result), `target` (result, batch)."""
+        """One result a thread: `parts` is (part, batch, result), `target` (result, batch), which may have fewer."""
         thread, _, _ = cute.arch.thread_idx()
         block, batch, _ = cute.arch.block_idx()
         place = block * FINISH_THREADS + thread
-        if place < parts.shape[2]:
+        if place < target.shape[0]:
             found = self.nothing(output)
             for part in cutlass.range(parts.shape[0], unroll=4):
                 found[0] = self.reduced(output, found[0], parts[part, batch, place])

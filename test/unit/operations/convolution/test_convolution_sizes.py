@@ -13,7 +13,6 @@ from cutecc.operations.convolution.description import ConvolutionDescription, Ki
 from cutecc.operations.convolution.geometry import ConvolutionProblem, paddings, spatial
 from cutecc.operations.convolution.operation import Conv2d
 from cutecc.operations.convolution.rules import check_sizes
-from cutecc.operations.kernels.convolution import depthwise
 from cutecc.operations.kernels.convolution.multistage import tiled_rows
 
 
@@ -103,10 +102,9 @@ def test_rows_that_kernels_fill_up_are_counted() -> None:
     last = ConvolutionProblem((1 << 31) - 1, (1, 1), 8, 8, 1)
     with pytest.raises(ArgumentError, match=r"to 2147483648"):
         check_sizes(described("fprop", "128x64x32"), last)
-    # Runs of pixels of a line.
+    # Rectangles of pixels.
     lines = ConvolutionProblem(1_000_000_000, (1, 1), 8, 8, 1, groups=8)
     op = Conv2d("fprop", "f16", groups="depthwise", target="sm_80")
-    runs = depthwise.run(op.description)
-    assert runs > 2
-    with pytest.raises(ArgumentError, match=f"to {runs * lines.batch}"):
+    rows, _, _ = op.description.gemm.tile.threadblock
+    with pytest.raises(ArgumentError, match=f"to {rows * lines.batch}"):
         check_sizes(op.description, lines)

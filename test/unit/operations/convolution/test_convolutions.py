@@ -47,7 +47,7 @@ DESCRIBED: dict[str, Any] = {
         epilogue=activated, operands={"bias": Row("f32"), "sums": Row("f32")},
     ),
     "depthwise": lambda: Conv2d("fprop", "f16", groups="depthwise", **DEPTHWISE),
-    "depthwise wgrad": lambda: Conv2d("wgrad", "f32:1", d="f32:1", groups="depthwise", target="sm_80", tile="16x3x8"),
+    "depthwise wgrad": lambda: Conv2d("wgrad", "f32:1", d="f32:1", groups="depthwise", target="sm_80", tile="16x9x32"),
     "hopper fprop": lambda: Conv2d("fprop", "f16", **HOPPER),
     "hopper dgrad": lambda: Conv2d("dgrad", "f16", **HOPPER),
     "hopper wgrad": lambda: Conv2d("wgrad", "f16", split_k="parallel", **HOPPER),

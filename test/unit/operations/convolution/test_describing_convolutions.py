@@ -14,8 +14,6 @@ from cutecc.operations.convolution.description import KINDS, LAYOUTS, Convolutio
 from cutecc.operations.convolution.geometry import ConvolutionProblem
 from cutecc.operations.convolution.operation import Conv1d, Conv2d, Conv3d
 from cutecc.operations.convolution.validity import check, refusal
-from cutecc.operations.epilogue.declarations import Row
-from cutecc.operations.epilogue.functions import sum
 
 
 @pytest.mark.parametrize(
@@ -89,12 +87,6 @@ def test_wgrad_splits_k() -> None:
     assert Conv2d("wgrad", "f16", target="sm_80", problem=small).description.gemm.mode != "gemm"
 
 
-def column_sums(accum: Any) -> Any:
-    D = accum
-    sums = sum(D, axis=0)
-    return D, sums
-
-
 DEPTHWISE = {"kind": "fprop", "groups": "depthwise"}
 
 
@@ -122,11 +114,6 @@ DEPTHWISE = {"kind": "fprop", "groups": "depthwise"}
         (DEPTHWISE | {"split_k": "serial"}, "is not split", "split_k none, not serial"),
         (DEPTHWISE | {"kind": "wgrad", "split_k": "none"}, "is split in parallel", "split_k parallel, not none"),
         (DEPTHWISE | {"a": "f8E4M3FN", "target": "sm_89"}, "threads multiply", "groups many, not depthwise"),
-        (
-            DEPTHWISE | {"epilogue": column_sums, "operands": {"sums": Row("f32")}},
-            "columns of a depthwise fprop are not reduced",
-            "groups many, not depthwise",
-        ),
         ({"kind": "bprop"}, "unknown kind of convolution 'bprop'", "did you mean fprop"),
         ({"kind": "fprop", "a": "f16:row:8"}, "is not type:alignment", "channels are contiguous"),
         ({"kind": "fprop", "split_k": "sereal"}, "unknown way to split K", "did you mean serial"),

@@ -22,7 +22,8 @@ from cutecc.operations.convolution.description import LAYOUTS, ConvolutionDescri
 from cutecc.operations.convolution.geometry import ConvolutionProblem
 from cutecc.operations.epilogue import reference
 from cutecc.operations.epilogue.values import Output
-from cutecc.operations.kernels.convolution import build, multistage, signature
+from cutecc.operations.kernels.convolution import build, signature
+from cutecc.operations.kernels.convolution.tiled_rows import tiled_rows
 from cutecc.operations.kernels.signature import full_operand
 
 
@@ -187,8 +188,7 @@ def convolve(
             each if isinstance(each, Tensor) else each.codes[0] if operand.kind == "scalar" else each.codes
         )
     kernel = compiled(description)
-    by_phase = description.gemm.family != "sm90" and multistage.reduces_phases(description)
-    rows = multistage.tiled_rows(description, geometry) if by_phase else m
+    rows = tiled_rows(description, geometry, m)
     space = _workspace(gemm, rows, n, k, groups, slices)
     count = MULTIPROCESSORS if signature.is_persistent(gemm) else None
     given = ((m, n, k, groups), geometry, a, b, tuple(arguments), space, slices, count, 0)
