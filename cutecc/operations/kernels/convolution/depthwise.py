@@ -222,6 +222,8 @@ def cut(description: ConvolutionDescription, geometry: Geometry, least: Callable
     """How blocks cut the planes of a geometry; where `Cut.seen` is more than there is `room` for, pixels stay where
     they are. `least` is the minimum of two of the numbers of the geometry."""
     plane, at_once = planes(description, geometry), pixel_threads(description)
+    # Of no images there are no lines in 1-d.
+    plane = plane._replace(lines=at_least_one(plane.lines, least))
     (lines, columns), (taps, width), strides = patch(description), plane.filter, plane.stride
     runs = least(ceil_div(plane.columns + shift(description, plane), columns), min(at_once, MOST_RUNS))
     if description.kind == "dgrad":

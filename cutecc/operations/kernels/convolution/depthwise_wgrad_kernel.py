@@ -23,7 +23,9 @@ class DepthwiseWgrad(DepthwiseConvolution):
         geometry, a = a
         cut = depthwise.cut(self.convolution, geometry, cutlass.min)
         tiles = depthwise.tiles(self.convolution, geometry, cut)
-        sizes = tiles[1:], (cut.runs, cut.seen[1], cut.runs * self.patch[1]), geometry.output[:-2], geometry.output[:-1]
+        # Of no images there are no tiles in 1-d.
+        along = [depthwise.at_least_one(each, cutlass.min) for each in tiles[1:]]
+        sizes = along, (cut.runs, cut.seen[1], cut.runs * self.patch[1]), geometry.output[:-2], geometry.output[:-1]
         divisors = tuple(tuple(cute.fast_divmod_create_divisor_v2(size) for size in each) for each in sizes)
         self.kernel(problem, geometry, cut, prod(tiles), divisors, a, b, operands[0], slices).launch(
             grid=self.rasterization.grid(problem, slices),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -11,8 +12,9 @@ from hypothesis import strategies as st
 from cutecc.errors import ArgumentError
 from cutecc.operations.convolution.description import ConvolutionDescription, Kind
 from cutecc.operations.convolution.geometry import ConvolutionProblem, paddings, spatial
-from cutecc.operations.convolution.operation import Conv2d
+from cutecc.operations.convolution.operation import Conv1d, Conv2d
 from cutecc.operations.convolution.rules import check_sizes
+from cutecc.operations.kernels.convolution import depthwise
 from cutecc.operations.kernels.convolution.multistage import tiled_rows
 
 
@@ -108,3 +110,12 @@ def test_rows_that_kernels_fill_up_are_counted() -> None:
     rows, _, _ = op.description.gemm.tile.threadblock
     with pytest.raises(ArgumentError, match=f"to {rows * lines.batch}"):
         check_sizes(op.description, lines)
+
+
+@pytest.mark.parametrize("kind", ["fprop", "dgrad", "wgrad"])
+def test_no_images_of_one_extent_are_cut_into_nothing(kind: Kind) -> None:
+    op = Conv1d(kind, "f32:1", d="f32:1", groups="depthwise", target="sm_80")
+    none = ConvolutionProblem(0, (9,), 8, 8, 3, padding=1, groups=8)
+    made = depthwise.cut(op.description, none.geometry)
+    assert math.prod(depthwise.tiles(op.description, none.geometry, made)) == 0
+    assert op.workspace_bytes(problem=none) >= 0
