@@ -30,7 +30,7 @@ class GemmKernel:
         self.accumulator = numeric(description.instruction.accumulator)
         self.__name__ = description.kernel_name
 
-    def tiled(self, problem, a):
+    def counted(self, problem, a):
         """The problem with as many rows as tiles are made of, which parts of reductions are counted by."""
         return problem
 
@@ -55,7 +55,7 @@ class GemmKernel:
         else:
             self.launch(problem, a, b, operands, workspace, slices, multiprocessors, stream)
         if self.description.epilogue.has_reductions:
-            Finish(self.description).launch(self.tiled(problem, a), operands, workspace, slices, stream)
+            Finish(self.description).launch(self.counted(problem, a), operands, workspace, slices, stream)
 
     def summed(self, partials: cute.Tensor, stream) -> cute.Tensor:
         """The slices of parallel split K that are to be added up: (M, N, slice). A family may add up some before."""

@@ -48,7 +48,7 @@ class MultistageConvolution:
             for each, argument in zip(full, operands, strict=True)
         )
 
-    def tiled(self, problem, a):
+    def counted(self, problem, a):
         """Phases have tiles of their own; slices of K are added up in others."""
         geometry, _ = a
         return (tiled_rows(self.convolution, geometry), *problem[1:]) if reduces_phases(self.convolution) else problem
