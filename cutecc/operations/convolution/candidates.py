@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import product
@@ -73,11 +73,10 @@ def choose(
         else [as_instruction(instruction)]
     )
     stride = stride or _usual_stride(sizes)
-    ways: list[tuple[MathInstruction, Iterator]]
-    ways = [(each, iterator or _iterator(kind, groups, a.alignment, b.alignment, sizes)) for each in given]
+    walks = [iterator] if iterator else [_iterator(kind, groups, a.alignment, b.alignment, sizes)]
+    ways = list(product(given, walks))
     if iterator is None and groups == "single" and sizes is not None:
-        wgmma = [each for each in given if each.unit == "wgmma"]
-        ways = [*product(wgmma, folded_iterators(kind, sizes)), *ways]
+        ways = [*_folded(given, kind, sizes), *ways]
     listed: list[list[ConvolutionDescription]] = []
     for each, walked in ways:
         modes = _modes(kind, groups, sizes, each, split, walked)
@@ -109,6 +108,13 @@ def _iterator(kind: Kind, groups: Groups, a: int, b: int, sizes: ConvolutionProb
     proposed = proposed_iterator(kind, a, b, sizes)
     is_few = sizes is not None and sizes.groups == 1 and sizes.channels < _FEW_CHANNELS
     return "few_channels" if kind == "fprop" and proposed != "fixed_channels" and is_few else proposed
+
+
+def _folded(
+    given: Iterable[MathInstruction], kind: Kind, sizes: ConvolutionProblem
+) -> Iterable[tuple[MathInstruction, Iterator]]:
+    """What comes first where there are few channels or filters: those instructions that multiply what is folded."""
+    return product([each for each in given if each.unit == "wgmma"], folded_iterators(kind, sizes))
 
 
 def folded_iterators(kind: Kind, sizes: ConvolutionProblem, most: int = _FEW_CHANNELS) -> list[Iterator]:
