@@ -73,8 +73,8 @@ def choose(
         else [as_instruction(instruction)]
     )
     stride = stride or _usual_stride(sizes)
-    walks = [iterator] if iterator else [_iterator(kind, groups, a.alignment, b.alignment, sizes)]
-    ways = list(product(given, walks))
+    usual = iterator or _iterator(kind, groups, a.alignment, b.alignment, sizes)
+    ways: list[tuple[MathInstruction, Iterator]] = [(each, usual) for each in given]
     if iterator is None and groups == "single" and sizes is not None:
         ways = [*_folded(given, kind, sizes), *ways]
     listed: list[list[ConvolutionDescription]] = []

@@ -11,8 +11,8 @@ from cutlass import cute
 
 from cutecc.operations.kernels.convolution import depthwise
 from cutecc.operations.kernels.convolution.depthwise_stage import Stage, wait
+from cutecc.operations.kernels.convolution.digits import pixel_of, quotient
 from cutecc.operations.kernels.convolution.multistage_copies import is_within
-from cutecc.operations.kernels.convolution.walks import pixel_of, quotient
 from cutecc.operations.kernels.split_k import slice_of
 from cutecc.operations.kernels.workspace import ceil_div
 

@@ -11,8 +11,8 @@ from cutlass import cute
 
 from cutecc.operations.kernels.access import vector_copy
 from cutecc.operations.kernels.convolution import depthwise
+from cutecc.operations.kernels.convolution.digits import quotient
 from cutecc.operations.kernels.convolution.multistage_copies import is_within
-from cutecc.operations.kernels.convolution.walks import quotient
 from cutecc.operations.kernels.sm80_copies import async_copy
 
 

@@ -81,7 +81,9 @@ class MultistageConvolution:
             phase = Phase(geometry, tile_m // tiles)
             if self.has_part(tile_m % tiles * self.tile[0], phase):
                 of_phase, results = (tile_m % tiles, tile_n), (operands, phase.row, (tile_m, tile_n))
-                self.compute_phase(phase, self.tiled(problem, (geometry, a)), tensors, stages, of_phase, results, *rest)
+                self.compute_phase(
+                    phase, self.counted(problem, (geometry, a)), tensors, stages, of_phase, results, *rest
+                )
         else:
             product = KINDS[self.convolution.kind](self.convolution, problem, *tensors)
             self.compute(product, problem, stages, (tile_m, tile_n), group, (operands, None, None), *rest)
