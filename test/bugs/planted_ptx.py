@@ -1,4 +1,4 @@
-"""Planted bugs in PTX, `ptx/FOLDER/*.ptx`: what a file is between, which of its lines are of which twin, and its launch.
+"""Planted bugs in PTX, `ptx/FOLDER/*.ptx`: what a file stands for, which lines each twin has, and the launch.
 
 A file is the body of a kernel of some warps, with blocks in pairs where it says so. `$name` and `$name(…)` stand for
 instructions that most kernels have, and that stay on the line that they are written in.
@@ -124,6 +124,8 @@ def run(path: Path, bug: bool, schedule: str, seed: int = 0) -> list[Finding]:
     said = dict(_LAUNCH.findall(path.read_text()))
     threads, blocks, cluster = (int(said.get(name, default)) for name, default in _DEFAULTS)
     array = np.zeros(threads * blocks, np.uint32)
+    # Some bugs show under one schedule alone.
+    schedule = said.get("schedule", schedule) if bug else schedule
     checks = frozenset(parse_checks(said.get("check", "all")))
     options = EmulatorOptions(check=checks, schedule=schedule, seed=seed)  # pyright: ignore[reportArgumentType]
     launch = launch_of(addresses_of(array), blocks, threads, cluster=cluster)

@@ -152,6 +152,13 @@ def uninitialised_tensor(by: Operation) -> str:
     )
 
 
+def kept_columns(columns: int) -> str:
+    return (
+        f"allocates {columns} columns of tensor memory that its block still has when it exits: no other block gets "
+        "them\none warp deallocates them, cute.arch.dealloc_tmem, once all that use them are done"
+    )
+
+
 _ALONE = "have one thread alone write it, or each a place of its own"
 
 
