@@ -21,6 +21,7 @@ from cutecc.emulator.checks.history import History
 from cutecc.emulator.checks.initialisation import LocalMemory
 from cutecc.emulator.checks.locations import Locations
 from cutecc.emulator.checks.order import WEAK, fences_threads, strength
+from cutecc.emulator.checks.pair_allocations import PairAllocations
 from cutecc.emulator.checks.races import Races
 from cutecc.emulator.checks.registers import guard_of, uses_of
 from cutecc.emulator.checks.reports import Reports
@@ -59,7 +60,7 @@ class Checker(Watch):
         self._clocks = Clocks(len(machine.blocks), machine.agents_per_block, machine.shape.threads, history.now, copies)
         self._agents = Agents(self._clocks)
         self._locations = Locations(self._clocks)
-        self._synchronisation = Synchronisation(self._clocks, self._agents, self._locations)
+        self._synchronisation = Synchronisation(self._clocks, self._agents, self._locations, memory.shared_stride)
         in_clusters = machine.shape.cluster != (1, 1, 1)
         self._shared = SharedShadow(memory.shared.size, self._clocks, memory.shared_stride, in_clusters)
         self._local = LocalMemory(program.local_bytes) if "initialisation" in which else None
@@ -92,8 +93,10 @@ class Checker(Watch):
             self._agents.bursts,
             machine.shape.cluster,
             self._signals,
+            self._synchronisation.narrow,
         )
         self._tensor_cells = TensorCells(self._clocks, history, program.operations, self._reports, which, self._place)
+        self._pairs = PairAllocations(self._clocks) if "races" in which else None
         self._remembers_shared = bool({"races", "proxies", "initialisation"} & which)
         history.map(memory.allocations, len(program.module_image), self._clocks)
         for block in machine.blocks:
@@ -276,10 +279,14 @@ class Checker(Watch):
     def tensor_allocation(
         self, gang: Gang, lanes: Lanes, operation: Operation, number: int, allocation: TensorAllocation
     ) -> None:
+        thread = int(gang.agents[lanes.mask][0])
+        wrong = self._pairs.wrong(thread, operation, allocation) if self._pairs is not None else None
+        if wrong is not None:
+            finding = self._machine.finding("tensor-memory", wrong, operation, gang, lanes.mask)
+            self._reports.add("tensor-memory", operation.index, -1, 1, lambda: finding)
         if operation.form.has("alloc"):
             self._tensor_cells.allocate(number, allocation)
             return
-        thread = int(gang.agents[lanes.mask][0])
         row, lane = divmod(int(lanes.mask.argmax()), 32)
 
         def make(text: str, part: int, other: Place | None, kind: FindingKind) -> Finding:

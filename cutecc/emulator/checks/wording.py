@@ -152,6 +152,28 @@ def uninitialised_tensor(by: Operation) -> str:
     )
 
 
+def narrow_arrival(operation: Operation) -> str:
+    """Why an arrival at another block's mbarrier does not order two accesses."""
+    return (
+        f"the arrival at {operation.where} is at another block's mbarrier, and tells its own block alone, by its scope "
+        ".cta, of what came before: it takes the scope of the cluster, which is what it has without any"
+    )
+
+
+def pair_not_launched() -> str:
+    return (
+        "allocates tensor memory of a pair of blocks, and nothing says that the other block has been launched\n"
+        "cluster_arrive() and cluster_wait() by all threads of both belong before the first allocation"
+    )
+
+
+def pair_still_allocates() -> str:
+    return (
+        "deallocates tensor memory of a pair of blocks, and nothing says that the other block has got it: it may still "
+        "be at its tcgen05.alloc\ncluster_arrive() and cluster_wait() by all threads of both belong between the two"
+    )
+
+
 def kept_columns(columns: int) -> str:
     return (
         f"allocates {columns} columns of tensor memory that its block still has when it exits: no other block gets "

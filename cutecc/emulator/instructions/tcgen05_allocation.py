@@ -8,7 +8,7 @@ schedule's choice.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -105,6 +105,9 @@ def pair_of(block: Block) -> tuple[Block, Block] | None:
     return (blocks[first], blocks[first + 1]) if first + 1 < len(blocks) else None
 
 
+_Awaited = ColumnsWanted | PeerAwaited
+
+
 @instruction(f"tcgen05.alloc.{_GROUP}.sync.aligned.{{shared::cta,shared}}?.b32")
 def allocate(operation: Operation) -> Step:
     target, count = operation.operands
@@ -114,19 +117,21 @@ def allocate(operation: Operation) -> Step:
 
     def execute(gang: Gang, lanes: Lanes) -> Waiting | None:
         found: dict[int, int] = {}
-        late: dict[int, ColumnsWanted | PeerAwaited] = {}
         columns = np.broadcast_to(read(gang), gang.shape)
-        for row in lanes.rows:
+
+        def ask(row: int) -> _Awaited | None:
             wanted = int(columns[row, int(lanes.mask[row].argmax())])
             if wrong := _refused(gang.blocks[row], wanted, pair):
                 gang.machine.fault("tensor-memory", wrong, operation, gang, gang.mask(row, lanes.mask[row]))
-                continue
+                return None
             take = _of_pair if pair else _of_one
             first = take(gang.machine, gang.blocks[row], wanted, operation)
-            if isinstance(first, int):
-                found[row] = first
-            else:
-                late[row] = first
+            if not isinstance(first, int):
+                return first
+            found[row] = first
+            return None
+
+        waiting = _of_all(gang, lanes, ask)
         for row in sorted(found):
             block = gang.blocks[row]
             memory = tensor_memory_of(gang.machine, block)
@@ -137,11 +142,21 @@ def allocate(operation: Operation) -> Step:
             watch.tensor_allocation(gang, lanes.only(gang.mask(row)), operation, memory.number, allocation)
         if found:
             _tell(operation, gang, lanes, space, address(gang), found)
-        if not late:
-            return None
-        return _waiting(gang, lanes, late)
+        return waiting
 
     return aligned(operation, execute)
+
+
+def _of_all(gang: Gang, lanes: Lanes, ask: Callable[[int], _Awaited | None]) -> Waiting | None:
+    """Have each warp ask, by its row in the gang; what those wait for that have to.
+
+    Who had to wait asks once more: another one of the gang may be of the same pair.
+    """
+    late = {row: awaited for row in lanes.rows if (awaited := ask(row)) is not None}
+    late = {row: awaited for row in late if (awaited := ask(row)) is not None}
+    if not late:
+        return None
+    return Waiting(gang.mask(sorted(late)) & lanes.mask, lambda row: str(late[row]), late.__getitem__)
 
 
 def _refused(block: Block, columns: int, pair: bool) -> str | None:
@@ -169,10 +184,6 @@ def _tell_of_growth(gang: Gang, row: int, operation: Operation, allocation: Tens
         machine.report(machine.finding("tensor-memory", text, operation, gang, mask))
 
 
-def _waiting(gang: Gang, lanes: Lanes, late: Mapping[int, ColumnsWanted | PeerAwaited]) -> Waiting:
-    return Waiting(gang.mask(sorted(late)) & lanes.mask, lambda row: str(late[row]), late.__getitem__)
-
-
 def _of_one(machine: Machine, block: Block, columns: int, operation: Operation) -> int | ColumnsWanted:
     """The first column that a block gets, or what it waits for."""
     memory = tensor_memory_of(machine, block)
@@ -184,7 +195,7 @@ def _of_one(machine: Machine, block: Block, columns: int, operation: Operation) 
     return first
 
 
-def _of_pair(machine: Machine, block: Block, columns: int, operation: Operation) -> int | ColumnsWanted | PeerAwaited:
+def _of_pair(machine: Machine, block: Block, columns: int, operation: Operation) -> int | _Awaited:
     """The same of a pair; both of its blocks have to ask."""
     pair = pair_of(block)
     assert pair is not None
@@ -231,10 +242,10 @@ def deallocate(operation: Operation) -> Step:
     pair = operation.form.has("cta_group::2")
 
     def execute(gang: Gang, lanes: Lanes) -> Waiting | None:
-        late: dict[int, ColumnsWanted | PeerAwaited] = {}
         addresses = np.broadcast_to(read_address(gang), gang.shape)
         columns = np.broadcast_to(read_columns(gang), gang.shape)
-        for row in lanes.rows:
+
+        def give(row: int) -> _Awaited | None:
             lane = int(lanes.mask[row].argmax())
             address, wanted = int(addresses[row, lane]), int(columns[row, lane])
             block = gang.blocks[row]
@@ -246,17 +257,17 @@ def deallocate(operation: Operation) -> Step:
                 text = f"deallocates {wanted} columns of tensor memory, {_unlike(found, freed, pair)}"
                 mask = gang.mask(row, lanes.mask[row])
                 gang.machine.fault("tensor-memory", text, operation, gang, mask, describe(address))
-                continue
-            awaited = _other_gives(gang, row) if pair else None
-            if awaited is not None:
-                late[row] = awaited
-                continue
+                return None
+            if pair and (awaited := _other_gives(gang, row)) is not None:
+                return awaited
             watch = gang.machine.watch
             watch.tensor_allocation(gang, lanes.only(gang.mask(row)), operation, memory.number, found)
             memory.allocations.remove(found)
             _requests(block).freed[first, wanted] = operation
             gang.machine.changed(None)
-        return _waiting(gang, lanes, late) if late else None
+            return None
+
+        return _of_all(gang, lanes, give)
 
     return aligned(operation, execute)
 

@@ -70,7 +70,7 @@ class Watch:
         """
 
     def acquire(self, gang: Gang, lanes: Lanes, operation: Operation, key: Hashable) -> None:
-        """The threads see what was released to `key`."""
+        """The threads see what was released to `key`; of an `operation` that is `.relaxed` at their next fence."""
 
     def fence(self, gang: Gang, lanes: Lanes, operation: Operation) -> None:
         """The threads execute a fence or membar; `operation` says which."""
