@@ -111,7 +111,7 @@ class Marks:
         if finding.kind == "deadlock":
             # One finding tells of all threads that wait; which of them come first is the schedule's choice.
             marked = [each for each in (*self.bugs, *self.also) if each[0] == "deadlock"]
-            named = lines_named(path, finding.message)
+            named = {*lines_named(path, finding.message), line}
             return next((each for each in marked if each[1] in named), None)
         if mark in self.bugs:
             return mark if self.other is None or other == self.other else None

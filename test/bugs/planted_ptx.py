@@ -32,6 +32,7 @@ _HEAD = """\
   .reg .pred %p<20>, %first, %lead, %done, %true, %false, %even;
   .reg .b32 %r<80>, %thread, %warp, %rank, %tiles, %mbar, %mbar1, %mbar2, %place, %tmem, %lanes, %mine, %zero, %idesc;
   .reg .b64 %rd<20>, %out, %a, %b;
+  .reg .b16 %h<4>;
   ld.param.u64 %out, [a0];
   mov.u32 %thread, %tid.x;
   mov.u32 %rank, %cluster_ctarank;
@@ -48,7 +49,10 @@ _HEAD = """\
   setp.eq.u32 %true, 0, 0;
   setp.ne.u32 %false, 0, 0;
   mad.lo.u32 %mine, %thread, 48, %tiles;
-  mul.wide.u32 %rd1, %thread, 4;
+  mov.u32 %r1, %ctaid.x;
+  mov.u32 %r2, %ntid.x;
+  mad.lo.u32 %r1, %r1, %r2, %thread;
+  mul.wide.u32 %rd1, %r1, 4;
   add.s64 %out, %out, %rd1;
 """
 """A of 128 and B of 64 rows of 16 elements of f16, without swizzle, are in `tiles`: 48 bytes for each thread."""
@@ -74,6 +78,7 @@ _SHORT = {
     f"or.b64 %a, %a, {_A}; or.b64 %b, %b, {_A};",
     "operands_of_pair": f"mov.u32 %idesc, {_IDESC_PAIR}; and.b32 %r70, %tiles, 0xffffff; cvt.u64.u32 %a, %r70; "
     f"shr.u64 %a, %a, 4; add.u64 %b, %a, 256; or.b64 %a, %a, {_A}; or.b64 %b, %b, {_A};",
+    "scales": f"cvt.u64.u32 %a, %tiles; shr.u64 %a, %a, 4; or.b64 %a, %a, {1 << 46 | 128 << 32 >> 4};",
     "multiply": "@%first tcgen05.mma.cta_group::1.kind::f16 [%tmem], %a, %b, %idesc, %false;",
     "commit": "@%first tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%mbar];",
     "load": "tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r10}, [%lanes];",

@@ -214,9 +214,9 @@ def _nobody(waits: Waits, barrier: Mbarrier) -> Cause:
         text = f"no instruction that ran arrives at {name}"
         evidence = [f"{_arrivals(entry)} arrive at {waits.name(other).removeprefix('the ')}, for which nobody waits"]
         mend = f"{_arrival_name(entry.operation)} at the mbarrier that is waited for, at {entry.operation.where}"
-        if entry.operation.form.has("multicast::cluster"):
-            mend += "; its mask has to name the block that waits"
         return Cause(text, evidence, mend, entry.operation, _first(entry))
+    if cause := _not_in_mask(waits, barrier):
+        return cause
     text = f"no instruction of the kernel arrives at {name}"
     mend = (
         f"{counted(barrier.expected, 'arrival')} {'has' if barrier.expected == 1 else 'have'} to come in each phase: "
@@ -230,6 +230,18 @@ def _nobody(waits: Waits, barrier: Mbarrier) -> Cause:
     if init is None:
         return Cause(text, [], mend, waits.program.operations[waits.all[0].place])
     return Cause(text, [f"initialised at {init.operation.where}"], mend, init.operation, _first(init))
+
+
+def _not_in_mask(waits: Waits, barrier: Mbarrier) -> Cause | None:
+    """A multicast that arrives at the same place of other blocks."""
+    stride = waits.machine.memory.shared_stride
+    for other, entry in waits.entries("arrives", barrier):
+        if entry.operation.form.has("multicast::cluster") and not (other.index - barrier.index) % stride:
+            text = f"nobody arrives at {waits.name(barrier)}, and a {_arrival_name(entry.operation)} does in other blocks"
+            block = waits.machine.blocks[barrier.index // stride]
+            mend = f"its mask has to name the block that waits: bit {block.rank} is that of {block.name}"
+            return Cause(text, [f"it arrives at {waits.name(other)}"], mend, entry.operation, _first(entry))
+    return None
 
 
 def _is_commit(operation: Operation) -> bool:
