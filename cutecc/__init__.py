@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from cutecc.emulator.device import Emulation
     from cutecc.emulator.limits import STRICT_LIMITS, Limits
     from cutecc.emulator.options import EmulatorOptions
+    from cutecc.emulator.ptx_kernel import emulate_ptx
     from cutecc.errors import (
         ArgumentError,
         EmulatorError,
@@ -75,6 +76,7 @@ __all__ = [
     "compile",
     "compile_many",
     "compile_module",
+    "emulate_ptx",
     "include_path",
     "jit",
     "load",
@@ -98,6 +100,7 @@ _HOMES = {
     "Emulation": "cutecc.emulator.device",
     "EmulatorError": "cutecc.errors",
     "EmulatorOptions": "cutecc.emulator.options",
+    "emulate_ptx": "cutecc.emulator.ptx_kernel",
     "SanitizerError": "cutecc.errors",
     "Error": "cutecc.errors",
     "LaunchError": "cutecc.errors",

@@ -10,6 +10,7 @@ import cutecc
 from cutecc.arguments.grammar import parse_spec
 from cutecc.cli.files import is_record
 from cutecc.cli.option_texts import split_arg
+from cutecc.cli.ptx import LaunchOptions, is_ptx, ptx_subject
 from cutecc.cli.subject import Subject
 from cutecc.errors import RecordError, SourceLocation, UsageError
 from cutecc.harness.arguments import specs_of
@@ -35,12 +36,21 @@ def load_subject(
     cache: bool | None = None,
     output: Path | None = None,
     untrusted: bool = False,
+    launch: LaunchOptions | None = None,
 ) -> Subject:
     """The kernel that `text` names: out of a record, or compiled as `cutecc.cli.compiled_subject` does.
 
-    It is for a GPU of this compute capability, and for the emulator without one. Without `options` a file is compiled
-    as it always is. Raises `UsageError` for what is not there or does not run here, and as compiling and loading do.
+    PTX has to be told how it is launched. The kernel is for a GPU of this compute capability, and for the emulator
+    without one. Without `options` a file is compiled as it always is. Raises `UsageError` for what is not there or does not run here, and as compiling and loading do.
     """
+    if launch is not None and is_ptx(text):
+        if entry or target or options is not None:
+            raise UsageError(
+                f"{text} is compiled already: --entry, --target and options of the compiler are for Python"
+            )
+        return ptx_subject(text, launch, args)
+    if launch is not None and launch.given:
+        raise UsageError(f"{', '.join(launch.given)}: only PTX has to be told how it is launched")
     if is_record(text):
         if entry or target:
             raise UsageError("--entry and --target are for Python files", hints=["a bundle has its targets already"])

@@ -24,6 +24,7 @@ from cutecc.cli.files import check_output, read_arrays, save_arrays
 from cutecc.cli.main import EXIT_FAILED, EXIT_UNCHECKED, report
 from cutecc.cli.option_texts import split_names
 from cutecc.cli.options import compiler_options, given_compile_options, subject_options
+from cutecc.cli.ptx import LaunchOptions, launch_options
 from cutecc.cli.sizes import at_sizes, settle
 from cutecc.cli.streams import output_to_stderr
 from cutecc.cli.verdict import Trial, Verdict, show
@@ -54,6 +55,7 @@ Running a .py file runs it. A bundle needs neither the DSL nor MLIR. Several siz
 
 @click.command(epilog=_EPILOG)
 @subject_options
+@launch_options
 @click.option("--device", metavar="NAME", help="cuda:0, or cpu, the emulator; by default cuda:0 where there is a GPU.")
 @emulator_options
 @click.option("--counters", is_flag=True, help="On the emulator, count instructions, sectors, bank conflicts, …")
@@ -142,6 +144,7 @@ def _verdict(context: click.Context, input_: str, values: dict[str, Any]) -> Ver
             cache=False if values["no_cache"] else None,
             output=values["keep"],
             untrusted=values["untrusted"],
+            launch=LaunchOptions.read(values),
         )
         subject, points = settle(subject, points, given, quiet=values["quiet"])
         reference, path = named or subject.reference, split_path(input_)[0]

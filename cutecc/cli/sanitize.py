@@ -27,6 +27,7 @@ from cutecc.cli.files import read_arrays
 from cutecc.cli.headings import points_text, seeds_text, wrapped
 from cutecc.cli.main import EXIT_UNCHECKED
 from cutecc.cli.options import LOADED, compiler_options, given_compile_options, subject_options
+from cutecc.cli.ptx import LaunchOptions, launch_options
 from cutecc.cli.sizes import at_sizes, settle, sizes_text
 from cutecc.support.harmless import harmless, one_line
 
@@ -57,6 +58,7 @@ class _Found:
 
 @click.command(epilog=_EPILOG)
 @subject_options
+@launch_options
 @click.option("--check", default="all", show_default=True, metavar="NAMES", help="What to look for, comma-separated.")
 @emulator_options
 @click.option(
@@ -139,6 +141,7 @@ def _search(
         options=options,
         cache=False if values["no_cache"] else None,
         untrusted=values["untrusted"],
+        launch=LaunchOptions.read(values),
     )
     subject, points = settle(subject, points, given, quiet=values["quiet"])
     check_arguments([check_memory(subject.specs, each, on_cpu=True, compared=False) for each in points], values)

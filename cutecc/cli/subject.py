@@ -86,10 +86,10 @@ def check_input(text: str) -> None:
     path, _ = split_path(text)
     if not Path(path).is_dir():
         check_file(path)
-        if not path.endswith((".py", ".cutecc")):
+        if not path.endswith((".py", ".cutecc", ".ptx")):
             folder = Path(path).parent
             hints = [f"name its folder: {folder}"] if Path(path).name == MANIFEST else hints_for(path)
-            raise UsageError(f"'{text}' is neither a Python file nor a bundle (.cutecc)", hints=hints)
+            raise UsageError(f"'{text}' is neither a Python file, nor a bundle (.cutecc), nor PTX (.ptx)", hints=hints)
     elif not any([*Path(path).glob(MANIFEST), *Path(path).glob(f"*/{MANIFEST}")]):
         raise UsageError(
             f"{path} is a folder without a record: it has no {MANIFEST}",

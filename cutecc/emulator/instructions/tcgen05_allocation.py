@@ -44,8 +44,8 @@ class _Requests:
 
     relinquished: Operation | None = None
     """What gave up the permit."""
-    last: TensorAllocation | None = None
-    """What it has got last."""
+    last: tuple[int, Operation] | None = None
+    """Columns of the last allocation, and what it was."""
     done: int = 0
     """How many allocations of the pair it has got."""
     granted: list[int] = field(default_factory=list[int])
@@ -129,6 +129,7 @@ def allocate(operation: Operation) -> Step:
             if not isinstance(first, int):
                 return first
             found[row] = first
+            _requests(gang.blocks[row]).last = wanted, operation
             return None
 
         waiting = _of_all(gang, lanes, ask)
@@ -137,7 +138,6 @@ def allocate(operation: Operation) -> Step:
             memory = tensor_memory_of(gang.machine, block)
             allocation = memory.find(block, found[row], found[row] + 1)
             assert allocation is not None
-            _tell_of_growth(gang, row, operation, allocation)
             watch = gang.machine.watch
             watch.tensor_allocation(gang, lanes.only(gang.mask(row)), operation, memory.number, allocation)
         if found:
@@ -163,25 +163,17 @@ def _refused(block: Block, columns: int, pair: bool) -> str | None:
     """Why a block cannot have columns, if it cannot."""
     if columns & (columns - 1) or not FEWEST <= columns <= COLUMNS:
         return f"allocates {columns} columns of tensor memory: it has to be a power of two, from {FEWEST} to {COLUMNS}"
-    before = _requests(block).relinquished
+    requests = _requests(block)
+    before = requests.relinquished
     if before is not None:
         return f"allocates tensor memory after its block has given up the permit to, at {before.where}"
+    if requests.last is not None and columns > requests.last[0]:
+        fewer, earlier = requests.last
+        text = f"allocates {columns} columns of tensor memory after {fewer} at {earlier.where}"
+        return f"{text}: none of a block may have more than an earlier one\nallocate the most columns first, or all at once"
     if pair and pair_of(block) is None:
         return "allocates tensor memory of a pair of blocks, and its cluster has none"
     return None
-
-
-def _tell_of_growth(gang: Gang, row: int, operation: Operation, allocation: TensorAllocation) -> None:
-    """A block's allocations may not get larger (PTX ISA, "tcgen05.alloc")."""
-    requests = _requests(gang.blocks[row])
-    before, requests.last = requests.last, allocation
-    if before is not None and before.columns < allocation.columns:
-        text = (
-            f"allocates {allocation.columns} columns of tensor memory, more than the {before.columns} that its block "
-            f"has allocated before, at {before.operation.where}\nallocate the most columns first, or all at once"
-        )
-        machine, mask = gang.machine, gang.mask(row, gang.alive[row])
-        machine.report(machine.finding("tensor-memory", text, operation, gang, mask))
 
 
 def _of_one(machine: Machine, block: Block, columns: int, operation: Operation) -> int | ColumnsWanted:

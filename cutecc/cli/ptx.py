@@ -1,0 +1,94 @@
+"""PTX of any compiler as what `cutecc run` and `sanitize` launch, and the options that say how."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cutecc.arguments.grammar import parse_spec
+from cutecc.cli.files import read_input
+from cutecc.cli.option_texts import split_arg
+from cutecc.cli.options import apply_all
+from cutecc.cli.subject import Subject
+from cutecc.errors import SourceLocation, UsageError
+from cutecc.record import Workload
+from cutecc.support.distributions import needed_by
+
+if TYPE_CHECKING:
+    from cutecc.emulator.grid import Dim3
+
+launch_options = apply_all(
+    click.option("--kernel", metavar="NAME", help="Of FILE.ptx: the kernel, where it has several."),
+    click.option("--grid", metavar="X,Y,Z", help="Of FILE.ptx: the grid to launch."),
+    click.option("--block", metavar="X,Y,Z", help="Of FILE.ptx: the threads of a block."),
+    click.option("--cluster", metavar="X,Y,Z", help="Of FILE.ptx: the blocks of a cluster."),
+    click.option("--shared-bytes", type=click.IntRange(0), metavar="N", help="Of FILE.ptx: dynamic shared memory."),
+)
+_NAMES = ("kernel", "grid", "block", "cluster", "shared_bytes")
+
+
+@dataclass(frozen=True)
+class LaunchOptions:
+    """What the command line says of the launch."""
+
+    kernel: str | None
+    grid: str | None
+    block: str | None
+    cluster: str | None
+    shared_bytes: int | None
+
+    @classmethod
+    def read(cls, values: dict[str, Any]) -> LaunchOptions:
+        return cls(*(values[name] for name in _NAMES))
+
+    @property
+    def given(self) -> list[str]:
+        """The options that are there, as they are written."""
+        return [f"--{name.replace('_', '-')}" for name in _NAMES if getattr(self, name) is not None]
+
+
+def is_ptx(text: str) -> bool:
+    """Whether `text` names a file of PTX."""
+    return text.endswith(".ptx")
+
+
+def ptx_subject(text: str, launch: LaunchOptions, args: Sequence[str]) -> Subject:
+    """The kernel of a PTX file; `args` are specs of its parameters, in their order, by names of the caller's.
+
+    Raises `UsageError`, `SpecError` and `ArgumentError` for what does not fit it, and `ParseError`.
+    """
+    with needed_by(f"running {text}", extra="emulator"):
+        from cutecc.emulator.ptx_kernel import PtxLaunch, entry_of, ptx_kernel
+        from cutecc.ptx.locations import PtxText
+        from cutecc.ptx.parse import parse_module
+
+    missing = [name for name in ("grid", "block") if getattr(launch, name) is None]
+    if missing:
+        needed = " and ".join(f"--{name}" for name in missing)
+        raise UsageError(f"{text} does not say how it is launched", hints=[f"{needed} say it: --grid 4,1,1"])
+    ptx = read_input(Path(text)).decode(errors="replace")
+    module = parse_module(PtxText(ptx))
+    entry = entry_of(module, launch.kernel)
+    specs = {
+        name: parse_spec(spec, SourceLocation(f"--arg {name}", column=1, text=spec))
+        for name, spec in map(split_arg, args)
+    }
+    made = PtxLaunch(
+        _extent("grid", launch.grid),
+        _extent("block", launch.block),
+        launch.shared_bytes or 0,
+        _extent("cluster", launch.cluster or "1"),
+    )
+    return Subject(ptx_kernel(ptx, entry, module.target, made, specs, source=text), specs, Workload())
+
+
+def _extent(name: str, text: str | None) -> Dim3:
+    parts = (text or "").replace("x", ",").split(",")
+    if not 1 <= len(parts) <= 3 or not all(part.strip().isdecimal() for part in parts):
+        raise UsageError(f"--{name} takes up to three numbers, not '{text}'", hints=[f"for example --{name} 64,2"])
+    x, y, z = (*(int(part) for part in parts), 1, 1)[:3]
+    return x, y, z
