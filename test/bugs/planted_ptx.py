@@ -78,7 +78,7 @@ _SHORT = {
     f"or.b64 %a, %a, {_A}; or.b64 %b, %b, {_A};",
     "operands_of_pair": f"mov.u32 %idesc, {_IDESC_PAIR}; and.b32 %r70, %tiles, 0xffffff; cvt.u64.u32 %a, %r70; "
     f"shr.u64 %a, %a, 4; add.u64 %b, %a, 256; or.b64 %a, %a, {_A}; or.b64 %b, %b, {_A};",
-    "scales": f"cvt.u64.u32 %a, %tiles; shr.u64 %a, %a, 4; or.b64 %a, %a, {1 << 46 | 128 << 32 >> 4};",
+    "scales": f"cvt.u64.u32 {{0}}, %tiles; shr.u64 {{0}}, {{0}}, 4; or.b64 {{0}}, {{0}}, {1 << 46 | 128 << 32 >> 4};",
     "multiply": "@%first tcgen05.mma.cta_group::1.kind::f16 [%tmem], %a, %b, %idesc, %false;",
     "commit": "@%first tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%mbar];",
     "load": "tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r10}, [%lanes];",

@@ -90,6 +90,8 @@ class Synchronisation:
         form, clocks = operation.form, self._clocks
         if form.opcode == "wgmma":
             return
+        if form.opcode == "tcgen05" and clocks.tensor_fences:
+            clocks.tensor_fence(threads, before=form.has("fence::before_thread_sync"))
         if fences_threads(form):
             self._locations.fence(threads, operation)
         elif form.has("mbarrier_init"):

@@ -189,6 +189,11 @@ class ShapeInShared:
     """Bytes from row to row."""
 
     @property
+    def width(self) -> int:
+        """Of the swizzle, in bytes."""
+        return _WIDTHS[self.swizzle]
+
+    @property
     def extent(self) -> int:
         """Bytes with what is between rows, and behind the last."""
         return self.size // self.row * self.pitch
@@ -197,7 +202,7 @@ class ShapeInShared:
         """Where the chunks of a box at `index` lie, in chunks; `None` when all of its bytes are in order."""
         if not self.swizzle:
             return None
-        found = _places(self.size, _WIDTHS[self.swizzle], self.row, self.pitch, index % PATTERN)
+        found = _places(self.size, self.width, self.row, self.pitch, index % PATTERN)
         return index // PATTERN * (PATTERN // CHUNK) + found
 
     def pieces(self, index: int) -> tuple[Array, int]:

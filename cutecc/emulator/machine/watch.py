@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 AccessKind = Literal["read", "write", "atomic"]
 Space = Literal["global", "shared", "local", "tensor"]
 """Of `tensor` memory, addresses are those of `TensorMemory.cells`."""
+Layout = int | Literal["scales"]
+"""Of a matrix: bytes of its swizzle, in shared memory; or that cells of tensor memory hold scale factors."""
 Agent = int
 """A thread, or an asynchronous operation: what happens-before relates. Threads are `Gang.agents`."""
 
@@ -47,6 +49,9 @@ class Watch:
         self, agent: Agent, operation: Operation, kind: AccessKind, space: Space, addresses: Array, size: int
     ) -> None:
         """An asynchronous operation accesses `size` bytes at each address of a flat array, in the async proxy."""
+
+    def layout(self, agent: Agent, layout: Layout) -> None:
+        """How an asynchronous operation takes the memory that it accesses next."""
 
     def spawn(self, gang: Gang, lanes: Lanes, operation: Operation) -> Agent:
         """The threads start an asynchronous operation together; it happens after what they have done so far."""
