@@ -237,7 +237,8 @@ def _not_in_mask(waits: Waits, barrier: Mbarrier) -> Cause | None:
     stride = waits.machine.memory.shared_stride
     for other, entry in waits.entries("arrives", barrier):
         if entry.operation.form.has("multicast::cluster") and not (other.index - barrier.index) % stride:
-            text = f"nobody arrives at {waits.name(barrier)}, and a {_arrival_name(entry.operation)} does in other blocks"
+            what = _arrival_name(entry.operation)
+            text = f"nobody arrives at {waits.name(barrier)}, and a {what} does in other blocks"
             block = waits.machine.blocks[barrier.index // stride]
             mend = f"its mask has to name the block that waits: bit {block.rank} is that of {block.name}"
             return Cause(text, [f"it arrives at {waits.name(other)}"], mend, entry.operation, _first(entry))

@@ -170,7 +170,7 @@ def _refused(block: Block, columns: int, pair: bool) -> str | None:
     if requests.last is not None and columns > requests.last[0]:
         fewer, earlier = requests.last
         text = f"allocates {columns} columns of tensor memory after {fewer} at {earlier.where}"
-        return f"{text}: none of a block may have more than an earlier one\nallocate the most columns first, or all at once"
+        return f"{text}: they may not get more\nallocate the most columns first, or all at once"
     if pair and pair_of(block) is None:
         return "allocates tensor memory of a pair of blocks, and its cluster has none"
     return None
