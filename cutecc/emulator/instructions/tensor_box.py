@@ -202,6 +202,11 @@ class ShapeInShared:
         return self.size * CHUNK // self.packed
 
     @property
+    def width(self) -> int:
+        """Of the swizzle, in bytes."""
+        return SWIZZLES[self.swizzle][0]
+
+    @property
     def extent(self) -> int:
         """Bytes with what is between rows, and behind the last."""
         return self.taken // self.row * self.pitch

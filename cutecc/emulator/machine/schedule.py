@@ -17,8 +17,6 @@ SCHEDULES: tuple[ScheduleName, ...] = get_args(ScheduleName)
 
 
 _UNLIMITED = 1 << 62
-_REFUSED = 0.125
-"""The part of requests to cancel a cluster that fail for no reason of the kernel's."""
 
 
 class Schedule(ABC):
@@ -28,6 +26,8 @@ class Schedule(ABC):
     """Whether all warps of a block go in step: one gang. Else each warp is a gang of its own."""
     eager = False
     """Whether asynchronous operations happen as soon as they are started."""
+    shares_processors = True
+    """Whether blocks share a multiprocessor as soon as they fit. Else each has one of its own."""
 
     @abstractmethod
     def add(self, gang: Gang) -> None:
@@ -45,9 +45,9 @@ class Schedule(ABC):
         """Which of so many asynchronous operations happens now, by its number; `None` for none."""
         return None
 
-    def refuses_cancelling(self) -> bool:
-        """Whether a request to cancel a cluster fails though there is one, as hardware may have it."""
-        return False
+    def choose(self, choices: int) -> int:
+        """Of so many things that hardware may do, the number of the one that happens."""
+        return 0
 
     def stopped(self, fragment: Fragment) -> None:  # noqa: B027 - most schedules do not mind
         """Threads have come to a synchronisation that they have to wait at, or have gone round loops for long.
@@ -61,6 +61,7 @@ class RoundRobin(Schedule):
 
     in_step = True
     eager = True
+    shares_processors = False
 
     def __init__(self) -> None:
         self._gangs: deque[Gang] = deque()
@@ -99,8 +100,8 @@ class Random(Schedule):
     def lets_happen(self, pending: int) -> int | None:
         return self._random.randrange(pending) if self._random.random() < 0.25 else None
 
-    def refuses_cancelling(self) -> bool:
-        return self._random.random() < _REFUSED
+    def choose(self, choices: int) -> int:
+        return self._random.randrange(choices)
 
 
 class Adversarial(Schedule):
@@ -128,8 +129,8 @@ class Adversarial(Schedule):
     def take(self) -> Gang | None:
         return heappop(self._heap)[-1] if self._heap else None
 
-    def refuses_cancelling(self) -> bool:
-        return self._random.random() < _REFUSED
+    def choose(self, choices: int) -> int:
+        return self._random.randrange(choices)
 
     def stopped(self, fragment: Fragment) -> None:
         if self._random.random() < 0.2:

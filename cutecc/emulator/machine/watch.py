@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 AccessKind = Literal["read", "write", "atomic"]
 Space = Literal["global", "shared", "local", "tensor"]
 """Of `tensor` memory, addresses are those of `TensorMemory.cells`."""
+Layout = int | Literal["scales"]
+"""Of a matrix: bytes of its swizzle, in shared memory; or that cells of tensor memory hold scale factors."""
 Agent = int
 """A thread, or an asynchronous operation: what happens-before relates. Threads are `Gang.agents`."""
 
@@ -48,6 +50,9 @@ class Watch:
     ) -> None:
         """An asynchronous operation accesses `size` bytes at each address of a flat array, in the async proxy."""
 
+    def layout(self, agent: Agent, layout: Layout) -> None:
+        """How an asynchronous operation takes the memory that it accesses next."""
+
     def spawn(self, gang: Gang, lanes: Lanes, operation: Operation) -> Agent:
         """The threads start an asynchronous operation together; it happens after what they have done so far."""
         return -1
@@ -73,7 +78,7 @@ class Watch:
         """
 
     def acquire(self, gang: Gang, lanes: Lanes, operation: Operation, key: Hashable) -> None:
-        """The threads see what was released to `key`."""
+        """The threads see what was released to `key`; of an `operation` that is `.relaxed` at their next fence."""
 
     def fence(self, gang: Gang, lanes: Lanes, operation: Operation) -> None:
         """The threads execute a fence or membar; `operation` says which."""
