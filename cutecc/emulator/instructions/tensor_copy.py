@@ -67,7 +67,7 @@ _DESCRIPTORS: WeakKeyDictionary[Machine, dict[int, TensorMap | Im2colMap]] = Wea
 
 @instruction(
     f"cp.async.bulk.prefetch.tensor.{_DIMENSIONS}.L2.global.tile?.L2::cache_hint?",
-    f"cp.async.bulk.prefetch.tensor.{_IM2COL_DIMENSIONS}.L2.global.im2col.L2::cache_hint?",
+    f"cp.async.bulk.prefetch.tensor.{_IM2COL_DIMENSIONS}.L2.global.{{im2col,im2col::w,im2col::w::128}}.L2::cache_hint?",
     "cp.async.bulk.prefetch.tensor.2d.L2.global.tile::gather4.L2::cache_hint?",
 )
 def prefetch(operation: Operation) -> Step:

@@ -43,6 +43,15 @@ def test_four_rows_are_gathered_and_scattered(swizzle: int, schedule: str) -> No
 
 
 @pytest.mark.parametrize(
+    "mode", ["2d.L2.global.tile::gather4", "3d.L2.global.im2col::w", "3d.L2.global.im2col::w::128"]
+)
+def test_prefetches_do_nothing(mode: str) -> None:
+    at, info = ("0, 1, 2, 3, 4", "") if mode.startswith("2d") else ("0, 1, 2", ", {%h1, %h1}")
+    a = numbered((40, 128), np.float16)
+    start(f"cp.async.bulk.prefetch.tensor.{mode} [%rd3, {{{at}}}]{info};", a, maps=[map_of(a, (64, 1))] * 2)
+
+
+@pytest.mark.parametrize(
     ("body", "box", "message"),
     [
         (GATHER.format(bytes=512, rank=2, at="0, 1, 2, 3, 4"), (64, 2), "single rows by a descriptor whose box has 2"),
