@@ -17,6 +17,8 @@ SCHEDULES: tuple[ScheduleName, ...] = get_args(ScheduleName)
 
 
 _UNLIMITED = 1 << 62
+_REFUSED = 0.125
+"""The part of requests to cancel a cluster that fail for no reason of the kernel's."""
 
 
 class Schedule(ABC):
@@ -48,6 +50,10 @@ class Schedule(ABC):
     def choose(self, choices: int) -> int:
         """Of so many things that hardware may do, the number of the one that happens."""
         return 0
+
+    def refuses_cancelling(self) -> bool:
+        """Whether a request to cancel a cluster fails though there is one, as hardware may have it."""
+        return False
 
     def stopped(self, fragment: Fragment) -> None:  # noqa: B027 - most schedules do not mind
         """Threads have come to a synchronisation that they have to wait at, or have gone round loops for long.
@@ -103,6 +109,9 @@ class Random(Schedule):
     def choose(self, choices: int) -> int:
         return self._random.randrange(choices)
 
+    def refuses_cancelling(self) -> bool:
+        return self._random.random() < _REFUSED
+
 
 class Adversarial(Schedule):
     """Warps by priority, which one may lose for long where it synchronises; asynchronous operations at the last moment.
@@ -131,6 +140,9 @@ class Adversarial(Schedule):
 
     def choose(self, choices: int) -> int:
         return self._random.randrange(choices)
+
+    def refuses_cancelling(self) -> bool:
+        return self._random.random() < _REFUSED
 
     def stopped(self, fragment: Fragment) -> None:
         if self._random.random() < 0.2:
