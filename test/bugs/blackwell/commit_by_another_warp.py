@@ -71,7 +71,7 @@ def product_kernel(
     cute.autovec_copy(registers, target)
     cute.arch.sync_threads()
     if warp == 0:
-        cute.arch.dealloc_tmem(sums.iterator, COLUMNS)  # also: race
+        cute.arch.dealloc_tmem(sums.iterator, COLUMNS)
 
 
 @cute.jit
