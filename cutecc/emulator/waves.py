@@ -26,6 +26,8 @@ _MOST_REGISTER_BYTES = 64 << 20
 """Of a wave."""
 _MOST_SHARED_BYTES = 64 << 20
 """Of a wave."""
+_MOST_TOGETHER = 2
+"""Blocks that share a multiprocessor's tensor memory: enough to have to wait, and few to go one after the other."""
 _PROCESSORS = 132
 """SMs, as many as an H200 has: what fits on them at a time is a wave of blocks that wait for one another."""
 _PROCESSORS_OF = {(10, 0): 148, (10, 3): 148, (11, 0): 20, (12, 0): 188, (12, 1): 48}
@@ -122,7 +124,7 @@ def blocks_together(program: Program, launch: Launch) -> int:
     alone = cluster_of(launch) != (1, 1, 1) or is_cooperative(launch) or program.awaits_blocks
     if alone or not any(each.form.opcode == "tcgen05" and each.form.has("alloc") for each in program.operations):
         return 1
-    return _blocks_of_processor(program.target, *_threads_and_shared(program, launch))
+    return min(_MOST_TOGETHER, _blocks_of_processor(program.target, *_threads_and_shared(program, launch)))
 
 
 def _threads_and_shared(program: Program, launch: Launch) -> tuple[int, int]:

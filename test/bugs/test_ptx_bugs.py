@@ -16,6 +16,12 @@ def path_of(name: str) -> Path:
     return Path(__file__).parent / "ptx" / f"{name}.ptx"
 
 
+def test_there_are_enough_in_ptx() -> None:
+    """Each says what mends it."""
+    assert len(planted_ptx.FILES) >= 54
+    assert all(marks.Marks.read(path).mend is not None for path in planted_ptx.FILES)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_bug_in_ptx(name: str) -> None:
     path = path_of(name)

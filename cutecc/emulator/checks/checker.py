@@ -226,7 +226,7 @@ class Checker(Watch):
             owners=owners,
             since=started.since,
         )
-        if self._layouts is not None and isinstance(layout, int):
+        if self._layouts is not None and isinstance(layout, tuple):
             if kind == "read":
                 self._layouts.read(access, addresses, size, layout)
             else:

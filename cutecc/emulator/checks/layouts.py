@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _REMEMBERED: Final = 1 << 14
 """Boxes that were copied."""
+Swizzle = tuple[int, int]
+"""Bytes, and those that stay together."""
 
 
 @dataclass(eq=False)
@@ -38,16 +40,16 @@ class Layouts:
     _reports: Reports
     _place: Callable[[int, Operation, str], Place]
     """Where an agent was when it executed an operation."""
-    _copied: OrderedDict[int, int] = field(default_factory=OrderedDict[int, int])
-    """By the event of the access: bytes of the swizzle."""
+    _copied: OrderedDict[int, Swizzle] = field(default_factory=OrderedDict[int, Swizzle])
+    """By the event of the access."""
 
-    def copied(self, event: int, swizzle: int) -> None:
+    def copied(self, event: int, swizzle: Swizzle) -> None:
         """A tensor copy is about to write, at this event."""
         self._copied[event] = swizzle
         if len(self._copied) > _REMEMBERED:
             self._copied.popitem(last=False)
 
-    def read(self, access: Access, addresses: Numbers, size: int, swizzle: int) -> None:
+    def read(self, access: Access, addresses: Numbers, size: int, swizzle: Swizzle) -> None:
         """A multiplication, or copy to tensor memory, is about to read a matrix."""
         if not self._copied or not self._shared.was_written:
             return
@@ -59,7 +61,7 @@ class Layouts:
                 part = int(np.flatnonzero((stamps == stamp).any(axis=1))[0])
                 self._report(access, part, stamp, swizzle, written)
 
-    def _report(self, access: Access, part: int, stamp: int, swizzle: int, written: int) -> None:
+    def _report(self, access: Access, part: int, stamp: int, swizzle: Swizzle, written: Swizzle) -> None:
         other = self._operations[int(self._history.operations(np.array([stamp >> 32]))[0])]
         text, make = wording.swizzles(access.operation, swizzle, other, written), access.finding
         place = self._place(stamp & AGENT_MASK, other, wording.done("write", other))

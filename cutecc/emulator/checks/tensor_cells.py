@@ -132,10 +132,15 @@ class TensorCells:
                 continue
             part = int(np.flatnonzero(stamps == stamp)[0])
             if not self._clocks.knows_one(access.view, agent, event, ORDER):
-                if "races" in self._which:
+                if "races" in self._which and not self._is_told(access, event):
                     self._race(access, kind, part, agent, event, did)
             elif self._clocks.tensor_fences and self._lacks_fence(access, agent, event):
                 self._unfenced(access, kind, part, agent, event, did)
+
+    def _is_told(self, access: TensorAccess, event: int) -> bool:
+        """Whether the columns are given back behind others that have not waited for this operation either."""
+        gives_back = access.operation.form.modifiers[0] == "dealloc"
+        return gives_back and self._reports.is_part("race", self._operation(event).index)
 
     def _lacks_fence(self, access: TensorAccess, agent: int, event: int) -> bool:
         """Whether fences are missing on the way from an earlier operation, which is over, to this one.

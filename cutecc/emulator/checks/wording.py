@@ -168,9 +168,12 @@ def uninitialised_tensor(by: Operation) -> str:
     )
 
 
-def swizzles(by: Operation, swizzle: int, copy: Operation, written: int) -> str:
-    """A matrix that is read with another swizzle than that with which it was written, in bytes."""
-    one, other = (f"a swizzle of {each} bytes" if each else "no swizzle" for each in (swizzle, written))
+def swizzles(by: Operation, swizzle: tuple[int, int], copy: Operation, written: tuple[int, int]) -> str:
+    """A matrix that is read with another swizzle than that with which it was written: bytes, those left together."""
+    one, other = (
+        f"a swizzle of {width} bytes{f' that leaves {atom} together' if atom != 16 else ''}" if width else "no swizzle"
+        for width, atom in (swizzle, written)
+    )
     return (
         f"{copy_name(by)} reads shared memory by a descriptor with {one}, where {copy_name(copy)} has written it with "
         f"{other}\nmake the descriptor and the copy's atom of one layout of shared memory"

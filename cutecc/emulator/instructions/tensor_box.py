@@ -202,9 +202,9 @@ class ShapeInShared:
         return self.size * CHUNK // self.packed
 
     @property
-    def width(self) -> int:
-        """Of the swizzle, in bytes."""
-        return SWIZZLES[self.swizzle][0]
+    def layout(self) -> tuple[int, int]:
+        """Bytes of the swizzle, and those that it leaves together."""
+        return SWIZZLES[self.swizzle]
 
     @property
     def extent(self) -> int:

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 AccessKind = Literal["read", "write", "atomic"]
 Space = Literal["global", "shared", "local", "tensor"]
 """Of `tensor` memory, addresses are those of `TensorMemory.cells`."""
-Layout = int | Literal["scales"]
-"""Of a matrix: bytes of its swizzle, in shared memory; or that cells of tensor memory hold scale factors."""
+Layout = tuple[int, int] | Literal["scales"]
+"""Of a matrix in shared memory: bytes of its swizzle, and those that it leaves together. Or that cells of tensor memory
+hold scale factors."""
 Agent = int
 """A thread, or an asynchronous operation: what happens-before relates. Threads are `Gang.agents`."""
 

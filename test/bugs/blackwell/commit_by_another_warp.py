@@ -57,9 +57,8 @@ def product_kernel(
         cute.arch.mbarrier_wait(loaded, 0)
         for k in cutlass.range_constexpr(cute.size(operand_a, mode=[2])):
             tiled_mma.set(tcgen05.Field.ACCUMULATE, k > 0)
-            cute.gemm(
-                tiled_mma, sums, operand_a[None, None, k, 0], operand_b[None, None, k, 0], sums
-            )  # other, also: race
+            a_k, b_k = operand_a[None, None, k, 0], operand_b[None, None, k, 0]
+            cute.gemm(tiled_mma, sums, a_k, b_k, sums)  # other, also: race
     committer = 1 if cutlass.const_expr(bug) else 0
     cute.arch.sync_threads()
     if warp == committer:
@@ -72,7 +71,7 @@ def product_kernel(
     cute.autovec_copy(registers, target)
     cute.arch.sync_threads()
     if warp == 0:
-        cute.arch.dealloc_tmem(sums.iterator, COLUMNS)  # also: race
+        cute.arch.dealloc_tmem(sums.iterator, COLUMNS)
 
 
 @cute.jit

@@ -57,9 +57,8 @@ def product_kernel(
         cute.arch.mbarrier_wait(loaded, 0)
         for k in cutlass.range_constexpr(cute.size(operand_a, mode=[2])):
             tiled_mma.set(tcgen05.Field.ACCUMULATE, True if cutlass.const_expr(bug) else k > 0)
-            cute.gemm(
-                tiled_mma, sums, operand_a[None, None, k, 0], operand_b[None, None, k, 0], sums
-            )  # bug: uninitialised-tensor, mend: "set tcgen05.Field.ACCUMULATE to False"
+            a_k, b_k = operand_a[None, None, k, 0], operand_b[None, None, k, 0]
+            cute.gemm(tiled_mma, sums, a_k, b_k, sums)  # bug: uninitialised-tensor, mend: "Field.ACCUMULATE to False"
         with cute.arch.elect_one():
             tcgen05.commit(multiplied)
     cute.arch.mbarrier_wait(multiplied, 0)

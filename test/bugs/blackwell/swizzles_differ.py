@@ -71,9 +71,8 @@ def product_kernel(
         cute.arch.mbarrier_wait(loaded, 0)
         for k in cutlass.range_constexpr(cute.size(operand_a, mode=[2])):
             tiled_mma.set(tcgen05.Field.ACCUMULATE, k > 0)
-            cute.gemm(
-                tiled_mma, sums, operand_a[None, None, k, 0], operand_b[None, None, k, 0], sums
-            )  # bug: layout, mend: "make the descriptor and the copy's atom of one layout of shared memory"
+            a_k, b_k = operand_a[None, None, k, 0], operand_b[None, None, k, 0]
+            cute.gemm(tiled_mma, sums, a_k, b_k, sums)  # bug: layout, mend: "of one layout of shared memory"
         with cute.arch.elect_one():
             tcgen05.commit(multiplied)
     cute.arch.mbarrier_wait(multiplied, 0)
