@@ -51,6 +51,7 @@ TITLES = {
     "tensor_copy": "TMA",
     "tensormap": "TMA descriptors",
     "cluster": "clusters",
+    "launch_control": "cluster launch control",
     "control_hints": "hints",
     "calls": "ends, debugging",
     "tcgen05_allocation": "allocation of tensor memory",
@@ -62,17 +63,8 @@ TITLES = {
 
 
 SHOWN_IN_PARTS = {
-    "bar",
-    "barrier",
-    "cp",
-    "fence",
-    "griddepcontrol",
-    "mbarrier",
-    "red",
-    "st",
-    "tcgen05",
-    "tensormap",
-    "wgmma",
+    *("bar", "barrier", "cp", "fence", "griddepcontrol", "mbarrier", "red", "st", "tcgen05"),
+    *("tensormap", "wgmma"),
 }
 """Opcodes whose first modifiers tell operations apart; of others, types do."""
 STATE_SPACE_OR_MANNER = {"global", "sync", "aligned"}
@@ -86,7 +78,7 @@ def operations(pattern: str) -> set[str]:
     found = {opcode}
     for part in parts if opcode in SHOWN_IN_PARTS else []:
         names = part.strip("{}").split(",")
-        words = all(re.fullmatch(r"(?!shared)[a-z_]+(::(generic|ld|st|\w+_thread_sync))?", each) for each in names)
+        words = all(re.fullmatch(r"(?!shared)[a-z_]+(::(generic|ld|st|[a-z]+_thread_sync))?", each) for each in names)
         if len(names) > MOST_CHOICES or part in STATE_SPACE_OR_MANNER or not words:
             break
         found = {f"{each}.{name}" for each in found for name in names}
@@ -122,7 +114,8 @@ def test_the_checks_are_those_there_are() -> None:
     assert [name.strip("`") for name, _ in rows_below("| check | finds |")] == list(CHECK_NAMES)
 
 
-VARIABLE = re.compile(r"\d+|%\w+|'trap'|\b(?:reads|written|shared|accumulator|a tensor copy|memory that|times|bytes)\b")
+WORDS = ("reads", "written", "shared", "accumulator", "a tensor copy", "memory that", "times", "bytes", "a swizzle of")
+VARIABLE = re.compile(rf"a tcgen05\.\w+|tcgen05\.fence::\w+|\d+|%\w+|'trap'|\b(?:{'|'.join(WORDS)})\b")
 """What of a message depends on the kernel."""
 
 
