@@ -57,8 +57,11 @@ def _leftovers(machine: Machine) -> Iterator[Finding]:
 
 
 def _is_acquired(barrier: Mbarrier) -> bool:
-    """Whether it has served, and bytes are announced for a phase of which none came: a producer that acquires its stages
-    once more before it exits, so that consumers of other blocks are done with them, announces what it never copies."""
+    """Whether it has served, and bytes are announced for a phase of which none came.
+
+    A producer that acquires its stages once more before it exits, so that consumers of other blocks are done with them,
+    announces what it never copies.
+    """
     return barrier.phase > 0 and barrier.missing_bytes > 0 and not barrier.ledger.present("brings")
 
 
