@@ -1,7 +1,7 @@
 """Barriers that blocks leave half used when they have run to their end, and tensor memory that they keep.
 
-Arrivals may be left over at an mbarrier: the last use of a pipeline's stages releases them to nobody. Bytes may not: no
-copy will bring those that were announced, and those that came unannounced have had no wait wait for them.
+Arrivals may be left over at an mbarrier: the last use of a pipeline's stages releases them to nobody. Bytes mostly may
+not: no copy will bring those that were announced, and those that came unannounced have had no wait wait for them.
 """
 
 from __future__ import annotations
@@ -39,6 +39,8 @@ def _leftovers(machine: Machine) -> Iterator[Finding]:
     for block in machine.blocks:
         for index, barrier in cast("dict[int, Mbarrier]", block.state.get("mbarriers", {})).items():
             address = _describe(machine, block, index)
+            if _is_acquired(barrier):
+                continue
             if barrier.missing_bytes > 0 and (announcing := barrier.ledger.altogether("announces")):
                 last = announcing[-1]
                 text = f"an mbarrier is left behind with {barrier.missing()}"
@@ -52,6 +54,15 @@ def _leftovers(machine: Machine) -> Iterator[Finding]:
         for each in memory.allocations:
             place = Place.of(each.operation.instruction, each.block.index, None)
             yield Finding("tensor-memory", wording.kept_columns(each.columns), place)
+
+
+def _is_acquired(barrier: Mbarrier) -> bool:
+    """Whether it has served, and bytes are announced for a phase of which none came.
+
+    A producer that acquires its stages once more before it exits, so that consumers of other blocks are done with them,
+    announces what it never copies.
+    """
+    return barrier.phase > 0 and barrier.missing_bytes > 0 and not barrier.ledger.present("brings")
 
 
 def _place(machine: Machine, operation: Operation, agent: int) -> Place:
