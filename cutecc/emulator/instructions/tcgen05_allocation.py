@@ -42,6 +42,8 @@ class _Requests:
 
     relinquished: Operation | None = None
     """What gave up the permit."""
+    last: tuple[int, Operation] | None = None
+    """Columns of the last allocation, and what it was."""
     done: int = 0
     """How many allocations of the pair it has got."""
     granted: list[int] = field(default_factory=list[int])
@@ -83,6 +85,7 @@ def allocate(operation: Operation) -> Step:
                 late[row] = first
             else:
                 found[row] = first
+                _requests(gang.blocks[row]).last = wanted, operation
         for row in sorted(found):
             block = gang.blocks[row]
             memory = tensor_memory_of(gang.machine, block)
@@ -103,9 +106,14 @@ def _refused(block: Block, columns: int, pair: bool) -> str | None:
     """Why a block cannot have columns, if it cannot."""
     if columns & (columns - 1) or not FEWEST <= columns <= COLUMNS:
         return f"allocates {columns} columns of tensor memory: it has to be a power of two, from {FEWEST} to {COLUMNS}"
-    before = _requests(block).relinquished
+    requests = _requests(block)
+    before = requests.relinquished
     if before is not None:
         return f"allocates tensor memory after its block has given up the permit to, at {before.where}"
+    if requests.last is not None and columns > requests.last[0]:
+        fewer, earlier = requests.last
+        text = f"allocates {columns} columns of tensor memory after {fewer} at {earlier.where}"
+        return f"{text}: no allocation of a block may have more than an earlier one"
     if pair and pair_of(block) is None:
         return "allocates tensor memory of a pair of blocks, and its cluster has none"
     return None

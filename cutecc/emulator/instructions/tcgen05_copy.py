@@ -13,6 +13,7 @@ import numpy as np
 from cutecc.emulator.instructions.issuer import Issuer, issuers
 from cutecc.emulator.instructions.table import Step, instruction
 from cutecc.emulator.instructions.tcgen05_pipe import COPY, blocks_of, issue
+from cutecc.emulator.instructions.tcgen05_shared import matrix_descriptor, read_chunks
 from cutecc.emulator.machine.lanes import Array, Lanes
 from cutecc.emulator.memory.tensor_memory import (
     CELL,
@@ -22,7 +23,7 @@ from cutecc.emulator.memory.tensor_memory import (
     lane_and_column,
     tensor_memory_of,
 )
-from cutecc.emulator.numbers.swizzle import CHUNK, MatrixDescriptor
+from cutecc.emulator.numbers.swizzle import CHUNK
 from cutecc.emulator.numbers.unpacking import UNPACKED, unpack
 
 if TYPE_CHECKING:
@@ -89,18 +90,17 @@ def _start(
     if lane + max(int(each.max()) for each in targets) >= LANES:
         issuer.fault("tensor-memory", f"copies to lanes of tensor memory from {lane} on, beyond the last")
         return
-    decoded = MatrixDescriptor.decode_tcgen05(descriptor)
+    decoded = matrix_descriptor(issuer, descriptor)
     if decoded is None:
-        issuer.fault(
-            "tensor-memory", f"its shared memory descriptor names swizzle {descriptor >> 61}, which there is not"
-        )
         return
     rows = len(targets[0])
 
     def action(agent: Agent) -> None:
         machine = issuer.machine
         for block in blocks:
-            data = _read(issuer, agent, block, decoded, rows, chunks, source_format)
+            data = read_chunks(issuer, agent, block, decoded, ("k", rows, chunks))
+            if source_format:
+                data = unpack(data, source_format)
             memory = tensor_memory_of(machine, block)
             for lanes in targets:
                 if machine.watch.listens:
@@ -109,29 +109,6 @@ def _start(
                 memory.words[lanes + lane, column:stop] = data
 
     issue(issuer, blocks, action, COPY, after=("",))
-
-
-def _read(
-    issuer: Issuer,
-    agent: Agent,
-    block: Block,
-    descriptor: MatrixDescriptor,
-    rows: int,
-    chunks: int,
-    source_format: str,
-) -> Array:
-    """A matrix of a block's shared memory, `(rows, words)`; zeros, after a fault, when it is not all inside."""
-    memory = issuer.machine.memory
-    start, offsets = descriptor.chunks("k", rows, chunks)
-    if start + int(offsets.max()) + CHUNK > memory.shared_bytes:
-        message = f"copies {rows} rows of {chunks * CHUNK} bytes that reach outside of the block's shared memory"
-        issuer.fault("out-of-bounds", message, memory.describe("shared", descriptor.start))
-        return np.zeros((rows, chunks * CHUNK // CELL), np.uint32)
-    places = start + block.slot * memory.shared_stride + offsets
-    if issuer.machine.watch.listens:
-        issuer.machine.watch.asynchronous_access(agent, issuer.operation, "read", "shared", places.reshape(-1), CHUNK)
-    words = memory.shared.view(np.complex128)[places // CHUNK].view(np.uint32)
-    return unpack(words, source_format) if source_format else words
 
 
 @instruction(f"tcgen05.shift.{_GROUP}.down")

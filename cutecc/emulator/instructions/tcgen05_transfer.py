@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 _WARPS: Final = 4
 _SHAPE: Final = f"{{{','.join(SHAPES)}}}"
+_MAGNITUDE: Final = 0x7FFFFFFF
+"""Of the bits of an `f32`; also the NaN that a reduction gives."""
+_INFINITY: Final = 0x7F800000
 _TIMES: Final = "{x1,x2,x4,x8,x16,x32,x64,x128}"
 
 
@@ -133,14 +136,24 @@ def _reduction(operation: Operation) -> _Reduce:
         function = np.minimum if least else np.maximum
         dtype: Any = np.int32 if form.type == "s32" else np.uint32
         return lambda words: function.reduce(words.view(dtype), axis=0).view(np.uint32)
-    quiet: Any = (np.minimum if least else np.maximum) if form.has("NaN") else (np.fmin if least else np.fmax)
+    keeps_nan, absolute = form.has("NaN"), form.has("abs")
 
     def reduce(words: Array) -> Array:
-        values = words.view(np.float32)
-        found = quiet.reduce(np.abs(values) if form.has("abs") else values, axis=0)
-        return np.where(np.isnan(found), np.uint32(0x7FFFFFFF), found.view(np.uint32))
+        magnitudes = words & _MAGNITUDE
+        unordered = magnitudes > _INFINITY
+        keys = _in_order((magnitudes if absolute else words).view(np.int32))
+        # One that no float is beyond.
+        keys[unordered] = _MAGNITUDE if least else ~_MAGNITUDE
+        found = _in_order((np.minimum if least else np.maximum).reduce(keys, axis=0)).view(np.uint32)
+        is_nan = unordered.any(axis=0) if keeps_nan else unordered.all(axis=0)
+        return np.where(is_nan, np.uint32(_MAGNITUDE), found)
 
     return reduce
+
+
+def _in_order(bits: Array) -> Array:
+    """Bits of `f32` as `int32` in their order, -0 below 0; the inverse is the same."""
+    return np.where(bits < 0, bits ^ np.int32(_MAGNITUDE), bits)
 
 
 _Happen = Callable[["Gang", Lanes, TensorMemory, int, int], None]

@@ -13,7 +13,8 @@ along K (K-major), or of a chunk along M or N and a column of K (MN-major); `w` 
 The swizzle is applied to the address itself: it flips bits 4… of the address by its bits 7…, one, two or three of them.
 `tcgen05` has the same layouts, and one whose swizzle of 128 bytes leaves 32 together: there MN-major columns of K are
 in groups of 4, not 8.
-A base offset shifts where the pattern of those rows begins.
+A base offset shifts where the pattern of those rows begins. On sm_103a the leading offset of a K-major matrix may be an
+address: that of the lines in which those bytes along K are that do not fit into the lines of 128 bytes.
 """
 
 from __future__ import annotations
@@ -30,6 +31,10 @@ CHUNK: Final = 16
 """Bytes that stay together."""
 PATTERN: Final = 1024
 """Bytes after which all patterns repeat."""
+_LINE: Final = 128
+"""Bytes of the widest rows."""
+_VERSION_BIT: Final = 46
+"""Of descriptors of `tcgen05`: the first of three that are always the same."""
 _WIDTHS: Final = {0: 0, 1: 128, 2: 64, 3: 32}
 """Bytes, by the mode in bits 62 and 63 of a descriptor."""
 _TENSOR_SWIZZLES: Final = {0: (0, CHUNK), 1: (128, 2 * CHUNK), 2: (128, CHUNK), 4: (64, CHUNK), 6: (32, CHUNK)}
@@ -63,6 +68,8 @@ class MatrixDescriptor:
     """Of the swizzle, in bytes; 0 for none."""
     atom: int = CHUNK
     """Bytes that the swizzle leaves together."""
+    is_absolute: bool = False
+    """Whether `leading` is an address."""
 
     @classmethod
     def decode(cls, bits: int) -> MatrixDescriptor:
@@ -75,18 +82,24 @@ class MatrixDescriptor:
         )
 
     @classmethod
-    def decode_tcgen05(cls, bits: int) -> MatrixDescriptor | None:
-        """The same of `tcgen05` (PTX ISA, "Shared memory descriptor"); `None` for a swizzle that there is not."""
-        found = _TENSOR_SWIZZLES.get(bits >> 61)
-        if found is None:
-            return None
-        return cls(
+    def decode_tcgen05(cls, bits: int) -> MatrixDescriptor | str:
+        """The same of `tcgen05` (PTX ISA, "Shared memory descriptor"); or what is wrong with it."""
+        swizzling = _TENSOR_SWIZZLES.get(bits >> 61)
+        if swizzling is None:
+            return f"names swizzle {bits >> 61}, which there is not"
+        if bits >> _VERSION_BIT & 7 != 1:
+            return f"has {bits >> _VERSION_BIT & 7} in bits 46 to 48, where tcgen05 has 1: it reads as one of wgmma"
+        found = cls(
             (bits & 0x3FFF) << 4,
             (bits >> 16 & 0x3FFF) << 4,
             (bits >> 32 & 0x3FFF) << 4,
             bits >> 49 & 7,
-            *found,
+            *swizzling,
+            bool(bits >> 52 & 1),
         )
+        if found.is_absolute and (swizzling != (128, CHUNK) or found.base_offset):
+            return "has an absolute leading offset, which is for swizzles of 128 bytes without base offset alone"
+        return found
 
     def chunks(self, major: Literal["k", "mn"], outer: int, inner: int) -> tuple[int, Array]:
         """Where the chunks of a matrix lie: an address, a multiple of `PATTERN`, and `int64` offsets from there.
@@ -96,7 +109,8 @@ class MatrixDescriptor:
         """
         phase = self.start % PATTERN
         swizzling = self.base_offset, self.width, self.atom
-        offsets = _chunks(phase, self.leading, self.stride, swizzling, major, outer, inner)
+        leading = self.leading - (self.start - phase) if self.is_absolute else self.leading
+        offsets = _chunks(phase, leading, self.stride, swizzling, self.is_absolute, major, outer, inner)
         return self.start - phase, offsets
 
 
@@ -106,6 +120,7 @@ def _chunks(
     leading: int,
     stride: int,
     swizzling: tuple[int, int, int],
+    is_absolute: bool,
     major: Literal["k", "mn"],
     outer: int,
     inner: int,
@@ -118,7 +133,11 @@ def _chunks(
     elif not width:
         linear = line % 8 * CHUNK + line // 8 * leading + chunk * stride
     elif major == "k":
-        linear = line % 8 * width + line // 8 * stride + chunk * CHUNK
+        along = chunk * CHUNK
+        if is_absolute:
+            beyond = phase % _LINE + along - _LINE
+            along = np.where(beyond < 0, along, leading - phase + beyond)
+        linear = line % 8 * width + line // 8 * stride + along
     else:
         lines = 8 * CHUNK // atom
         linear = line % lines * width + line // lines * stride + chunk % wide * CHUNK + chunk // wide * leading

@@ -1,6 +1,8 @@
 """Where the rows and columns of D lie in tensor memory (PTX ISA, "Data Path Layout Organization").
 
-A column of D is a column of tensor memory, a row is a lane. Of a pair of blocks each has its part.
+A column of D is a column of tensor memory, a row is a lane. Of a pair of blocks each has half of the rows. In some
+layouts parts of N are beside each other, in lanes of their own. A in tensor memory has its rows in the lanes of D's, so
+there it is once for each part of N, and each part multiplies with the A in its own lanes; so has sparse A's metadata.
 """
 
 from __future__ import annotations
@@ -12,9 +14,7 @@ from typing import Final
 import numpy as np
 
 from cutecc.emulator.machine.lanes import Array
-from cutecc.emulator.memory.tensor_memory import LANES
-
-_QUARTER: Final = LANES // 4
+from cutecc.emulator.memory.tensor_memory import LANES, WARP_LANES
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -24,8 +24,13 @@ class Part:
     block: int
     """Of the pair; else 0."""
     lanes: Array
+    """From that of the address on."""
     rows: slice
+    """Of A, too."""
     columns: slice
+    """Of B, too."""
+    number: int
+    """Of the parts of N."""
 
     @property
     def width(self) -> int:
@@ -33,30 +38,51 @@ class Part:
         return self.columns.stop - self.columns.start
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class TensorLayout:
+    """The parts of D."""
+
+    name: str
+    """The manual's letter."""
+    shares: int
+    """Parts of N."""
+    lanes: tuple[int, ...]
+    """Where D, A and metadata may begin."""
+    parts: tuple[Part, ...]
+
+
+_LAYOUTS: Final = {
+    (256, True, False): ("A", 1),
+    (128, True, False): ("B", 2),
+    (128, False, False): ("D", 1),
+    (128, False, True): ("D", 1),
+    (64, False, True): ("E", 2),
+    (64, False, False): ("F", 1),
+    (32, False, True): ("G", 4),
+}
+"""The layout and its parts of N, by M, whether of a pair, and whether of `.ws`."""
+
+
 @cache
-def parts_of(rows: int, columns: int, pair: bool) -> tuple[Part, ...] | None:
-    """The parts of D, `rows` by `columns`, of one block or a pair; `None` where there is no such layout."""
-    lanes = np.arange(LANES)
-    everything = slice(0, columns)
-    match rows, pair:
-        case 256, True:  # Layout A.
-            return tuple(Part(half, lanes, slice(128 * half, 128 * half + 128), everything) for half in range(2))
-        case 128, True:  # Layout B: a block's lower lanes have the left half of its rows' columns.
-            width = columns // 2
-            return tuple(
-                Part(
-                    half,
-                    lanes[64 * side : 64 * side + 64],
-                    slice(64 * half, 64 * half + 64),
-                    slice(width * side, width * side + width),
-                )
-                for half in range(2)
-                for side in range(2)
-            )
-        case 128, False:  # Layout D.
-            return (Part(0, lanes, slice(0, 128), everything),)
-        case 64, False:  # Layout F: the lower half of each warp's lanes.
-            row = np.arange(64)
-            return (Part(0, row // 16 * _QUARTER + row % 16, slice(0, 64), everything),)
-        case _:
-            return None
+def layout_of(rows: int, columns: int, *, pair: bool, stationary: bool, sparse: bool) -> TensorLayout | None:
+    """Of D, `rows` by `columns`, of one block or a pair; `None` where there is no such layout."""
+    found = _LAYOUTS.get((rows, pair, stationary))
+    if found is None:
+        return None
+    name, shares = ("C", 1) if found[0] == "B" and sparse else found
+    halves, blocks = name in "CF", 1 + pair
+    height, width = rows // blocks, columns // shares
+    row = np.arange(height)
+    lanes = row // 16 * WARP_LANES + row % 16 if halves else row
+    parts = tuple(
+        Part(
+            block,
+            lanes + LANES // shares * number,
+            slice(height * block, height * (block + 1)),
+            slice(width * number, width * (number + 1)),
+            number,
+        )
+        for block in range(blocks)
+        for number in range(shares)
+    )
+    return TensorLayout(name, shares, (0, 16) if halves else (0,), parts)
