@@ -33,6 +33,8 @@ _WITH_A_NAN = ("f16", "bf16", "tf32", "e4m3", "e5m2", "f32", "f64")
 """Types of which all ones are no number."""
 _PACKED = {f"{each}x2": TYPE_BITS[each] for each in ("f16", "bf16", "e4m3", "e5m2")}
 """Types of two elements, and the bits of one."""
+_MADE = _PACKED | {"e2m1x2": 4} | dict.fromkeys(("e2m3x2", "e3m2x2", "ue8m0x2", "s2f6x2"), 8)
+"""Those that a `cvt` makes of two `f32`."""
 _WIDEST = np.dtype(np.uint64)
 
 
@@ -69,7 +71,11 @@ def _conversion(operation: Operation) -> Callable[[Operation, Undefined, int], S
     form, sources = operation.form, operation.operands[1:]
     if len(sources) == 1 and form.type in DTYPES:
         return _converting
-    return _packing if form.has("pack") or (len(sources) == 2 and form.modifiers[-2] in _PACKED) else None
+    return (
+        _packing
+        if form.has("pack") or (len(sources) == 2 and form.modifiers[-2] in _MADE and form.type == "f32")
+        else None
+    )
 
 
 def _moving(
@@ -123,7 +129,7 @@ def _converting(operation: Operation, undefined: Undefined, result: int) -> Shad
 def _packing(operation: Operation, undefined: Undefined, result: int) -> Shadows:
     """`cvt.f16x2.f32 d, a, b`: a is the upper half; of `cvt.pack`, low bits of a third operand are above both."""
     form = operation.form
-    bits = int(form.modifiers[2][1:]) if form.has("pack") else _PACKED[form.modifiers[-2]]
+    bits = int(form.modifiers[2][1:]) if form.has("pack") else _MADE[form.modifiers[-2]]
     upper, lower, *others = operation.operands[1:]
     elements = [(lower, _low(bits)), (upper, _low(bits) << bits)]
 

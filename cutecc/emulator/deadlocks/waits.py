@@ -175,8 +175,6 @@ def arrives(operation: Operation) -> bool:
 def brings(operation: Operation) -> bool:
     """Whether it completes bytes at an mbarrier."""
     form = operation.form
-    if form.opcode in ("st", "red"):
-        return form.has("async")
     return form.has("mbarrier::complete_tx::bytes") or (form.opcode == "mbarrier" and form.has("complete_tx"))
 
 

@@ -28,7 +28,7 @@ _LEADING = (
     *("cta", "cluster", "gpu", "sys", "global", "shared", "shared::cta", "shared::cluster"),
     *_OPERATIONS,
 )
-"""What the first modifier may be: `red.async` is another instruction."""
+"""What the first modifier may be: most of `red.async` is another instruction."""
 _VECTORS = {"v2": 2, "v4": 4, "v8": 8}
 
 Prepare = Callable[["Array", "Array"], Update]
@@ -41,7 +41,10 @@ def _atom(operation: Operation) -> Step:
     return _update(operation, destination, target, sources)
 
 
-@instruction(f"red.{{{','.join(_LEADING)}}}.**")
+@instruction(
+    f"red.{{{','.join(_LEADING)}}}.**",
+    "red.async.mmio?.release.{gpu,sys}.global?.{inc,dec,min,max,and,or,xor,add}.*",
+)
 def _red(operation: Operation) -> Step:
     target, *sources = operation.operands
     return _update(operation, Sink(), target, sources)

@@ -18,7 +18,7 @@ from cutecc.emulator.instructions.table import Function, Step, instruction
 from cutecc.emulator.instructions.types import DTYPES
 from cutecc.emulator.numbers.code import Body, Rounding
 from cutecc.emulator.numbers.compiled import compile_ufunc, together
-from cutecc.ptx.syntax import Immediate, Operand, Pair, Register, Sink
+from cutecc.ptx.syntax import Immediate, Operand, Pair, Register, Sink, Vector
 
 if TYPE_CHECKING:
     from cutecc.emulator.machine.gang import Gang
@@ -67,11 +67,13 @@ def elementwise_step(
     rounding: Rounding | None = None,
     form: Form | None = None,
 ) -> Step:
-    """The step of an instruction: the first operand is the result or `d|p`, all others are read as these types.
+    """The step of an instruction: the first operand is the result or `d|p`, all others are read as these types, those
+    in braces one by one.
 
     Bodies of equal forms must be equal; `form` is another than the instruction's own where a body depends on more.
     """
-    destination, *sources = operation.operands
+    destination, *rest = operation.operands
+    sources = [each for operand in rest for each in (operand.items if isinstance(operand, Vector) else (operand,))]
     if len(sources) != len(operands):
         raise operation.error(f"'{operation.form}' takes {len(operands)} operands besides its result")
     function = function_of(form or operation.form, body, results, operands, rounding)

@@ -35,7 +35,7 @@ def compile_pattern(pattern: str) -> tuple[str, re.Pattern[str]]:
     Parts are separated by dots; `{a,b}` is one of several, a `?` behind a part makes it optional. A part `*` stands
     for any one modifier, `**` for any number of them.
     """
-    opcode, *parts = _split(pattern)
+    opcode, parts = parts_of(pattern)
     expression = ""
     for part in parts:
         optional = part.endswith("?")
@@ -49,6 +49,7 @@ def compile_pattern(pattern: str) -> tuple[str, re.Pattern[str]]:
     return opcode, re.compile(expression)
 
 
-def _split(pattern: str) -> list[str]:
-    """At the dots outside of braces."""
-    return re.findall(r"(?:\{[^}]*\}|[^.{])+", pattern)
+def parts_of(pattern: str) -> tuple[str, list[str]]:
+    """The opcode, and the parts behind it: what is between dots outside of braces."""
+    opcode, *parts = re.findall(r"(?:\{[^}]*\}|[^.{])+", pattern)
+    return opcode, parts

@@ -7,10 +7,11 @@ import numpy as np
 from cutecc.emulator.instructions.elementwise import elementwise, elementwise_rows
 from cutecc.emulator.instructions.form import Form
 from cutecc.emulator.numbers.code import Body, Value
-from cutecc.emulator.numbers.packed import halves
+from cutecc.emulator.numbers.packed import halves, quarters
 
 _ALL = "{u16,s16,u32,s32,u64,s64}"
 _HALVES = "{u16x2,s16x2}"
+_QUARTERS = "{u8x4,s8x4}"
 
 
 def is_signed(form: Form) -> bool:
@@ -20,8 +21,9 @@ def is_signed(form: Form) -> bool:
 elementwise_rows(
     {
         "neg.{s16,s32,s64}": lambda form: np.negative,
+        "neg.s8x4": lambda form: quarters(lambda a: -a),
         "abs.{s16,s32,s64}": lambda form: lambda a: a.below(0, signed=True).then(-a, a),
-        "brev.{b32,b64}": lambda form: lambda a: a.code.call("bitreverse", a.type, a),
+        "brev.{b32,b64}": lambda form: lambda a: a.reversed(),
     },
     operands="T",
 )
@@ -37,10 +39,15 @@ elementwise_rows(
     {
         f"add.{_ALL}": lambda form: np.add,
         f"sub.{_ALL}": lambda form: np.subtract,
-        "add.sat.s32": lambda form: lambda a, b: a.code.call("sadd.sat", a.type, a, b),
-        "sub.sat.s32": lambda form: lambda a, b: a.code.call("ssub.sat", a.type, a, b),
+        "add.sat.{u32,s32}": lambda form: lambda a, b: _saturated(form, "add", a, b),
+        "sub.sat.s32": lambda form: lambda a, b: _saturated(form, "sub", a, b),
         f"add.{_HALVES}": lambda form: halves(lambda a, b: a + b),
         f"sub.{_HALVES}": lambda form: halves(lambda a, b: a - b),
+        f"add.sat.{_HALVES}": lambda form: halves(lambda a, b: _saturated(form, "add", a, b)),
+        f"add.{_QUARTERS}": lambda form: quarters(lambda a, b: a + b),
+        f"sub.{_QUARTERS}": lambda form: quarters(lambda a, b: a - b),
+        f"add.sat.{_QUARTERS}": lambda form: quarters(lambda a, b: _saturated(form, "add", a, b)),
+        f"sub.sat.{_QUARTERS}": lambda form: quarters(lambda a, b: _saturated(form, "sub", a, b)),
         f"mul.lo.{_ALL}": lambda form: np.multiply,
         f"mul.hi.{_ALL}": lambda form: lambda a, b: high_half(a, b, is_signed(form)),
         "mul24.{lo,hi}.{u32,s32}": lambda form: lambda a, b: _product24(form, a, b),
@@ -52,6 +59,8 @@ elementwise_rows(
         "max.relu.s32": lambda form: lambda a, b: _relu(form, a.most(b, signed=True)),
         f"min.relu?.{_HALVES}": lambda form: halves(lambda a, b: _relu(form, a.least(b, is_signed(form)))),
         f"max.relu?.{_HALVES}": lambda form: halves(lambda a, b: _relu(form, a.most(b, is_signed(form)))),
+        f"min.relu?.{_QUARTERS}": lambda form: quarters(lambda a, b: _relu(form, a.least(b, is_signed(form)))),
+        f"max.relu?.{_QUARTERS}": lambda form: quarters(lambda a, b: _relu(form, a.most(b, is_signed(form)))),
     }
 )
 elementwise_rows(
@@ -59,6 +68,7 @@ elementwise_rows(
         f"mad.lo.{_ALL}": lambda form: lambda a, b, c: a * b + c,
         f"mad.hi.sat?.{_ALL}": lambda form: lambda a, b, c: _sum(form, high_half(a, b, is_signed(form)), c),
         "mad24.{lo,hi}.sat?.{u32,s32}": lambda form: lambda a, b, c: _sum(form, _product24(form, a, b), c),
+        "clmad.{lo,hi}.u64": lambda form: lambda a, b, c: _carryless(form, a, b) ^ c,
         f"sad.{_ALL}": lambda form: lambda a, b, c: a.most(b, is_signed(form)) - a.least(b, is_signed(form)) + c,
     },
     operands="T T T",
@@ -68,6 +78,24 @@ for _narrow, _wide in (("{u16,s16}", "b32"), ("{u32,s32}", "b64")):
     elementwise(f"mad.wide.{_narrow}", _wide, f"T T {_wide}")(
         lambda form: lambda a, b, c: full_product(a, b, is_signed(form)) + c
     )
+
+
+def _saturated(form: Form, operation: str, a: Value, b: Value) -> Value:
+    return a.code.call(f"{form.type[0]}{operation}.sat", a.type, a, b)
+
+
+def _carryless(form: Form, a: Value, b: Value) -> Value:
+    """The low half of a product without carries, or the high one."""
+    if form.has("hi"):
+        return _carryless_low(a.reversed(), b.reversed()).reversed() >> 1
+    return _carryless_low(a, b)
+
+
+def _carryless_low(a: Value, b: Value) -> Value:
+    product = a.constant(0)
+    for bit in range(a.width):
+        product = product ^ (a & (1 << bit)).same(0).then(0, b << bit)
+    return product
 
 
 def _sum(form: Form, product: Value, added: Value) -> Value:

@@ -29,10 +29,12 @@ from cutecc.ptx.syntax import Address, Operand, Symbol
 if TYPE_CHECKING:
     from cutecc.emulator.instructions.operation import Operation
     from cutecc.emulator.machine.gang import Gang
-    from cutecc.emulator.machine.lanes import Lanes
+    from cutecc.emulator.machine.lanes import Array, Lanes
 
 _SPACES = ("const", "global", "local", "param", "shared")
 _VECTORS = {"v2": 2, "v4": 4, "v8": 8}
+_CLEARED, _MOST_CLEARED = 8, 1 << 24
+"""Bytes: what `st.bulk` writes is a multiple of the first, and not more than the second."""
 _STORES = (
     *("weak", "volatile", "relaxed", "release", "mmio"),
     *("global", "local", "shared", "shared::cta", "shared::cluster", "param", "param::func"),
@@ -88,8 +90,9 @@ def _load(operation: Operation) -> Step:
     return step
 
 
-@instruction(f"st.{{{','.join(_STORES)}}}.**")
+@instruction(f"st.{{{','.join(_STORES)}}}.**", "st.async.mmio?.release.{gpu,sys}.global?.*")
 def _store(operation: Operation) -> Step:
+    """An asynchronous store that releases is one; when it is performed, no thread is told."""
     form = operation.form
     target, source = operation.operands[:2]
     type_ = element_type(operation)
@@ -102,6 +105,33 @@ def _store(operation: Operation) -> Step:
         gang.machine.memory.store(operation, gang, lanes, space, address(gang), values)
 
     return step
+
+
+@instruction("st.bulk.weak?.shared::cta?")
+def _clear(operation: Operation) -> Step:
+    """Zeros, a multiple of 8 bytes, in shared memory."""
+    target, size, _ = operation.operands
+    space, address, read_size = space_of(operation, target), operation.address(target), operation.reader(size, "u64")
+    zero = [np.zeros((), np.uint64)]
+
+    def step(gang: Gang, lanes: Lanes) -> None:
+        addresses, sizes = address(gang), np.broadcast_to(read_size(gang), gang.shape)
+        lanes = _with_size(operation, gang, lanes, sizes)
+        for offset in range(0, int(sizes[lanes.mask].max(initial=0)), _CLEARED):
+            some = lanes.only(sizes > offset)
+            gang.machine.memory.store(operation, gang, some, space, addresses + np.uint64(offset), zero)
+
+    return step
+
+
+def _with_size(operation: Operation, gang: Gang, lanes: Lanes, sizes: Array) -> Lanes:
+    """Faults of those threads whose size `st.bulk` does not take; the others."""
+    wrong = lanes.mask & ((sizes % _CLEARED != 0) | (sizes > _MOST_CLEARED))
+    if not wrong.any():
+        return lanes
+    message = f"the size of st.bulk is not a multiple of {_CLEARED} up to {_MOST_CLEARED}"
+    gang.machine.fault("misaligned", message, operation, gang, wrong)
+    return lanes.only(~wrong)
 
 
 def _wanted(operation: Operation, items: tuple[Operand, ...]) -> tuple[Operand, ...]:

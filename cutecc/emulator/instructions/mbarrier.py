@@ -24,7 +24,7 @@ _SPACE = "{shared,shared::cta,shared::cluster}?"
 _ORDER = "{relaxed,release,acquire}?.{cta,cluster}?"
 
 
-@instruction(f"mbarrier.init.{_SPACE}.b64")
+@instruction(f"mbarrier.init.layout::v0?.{_SPACE}.b64")
 def init(operation: Operation) -> Step:
     return _plain(operation, mbarrier_object.initialise)
 

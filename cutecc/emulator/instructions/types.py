@@ -21,7 +21,7 @@ DTYPES: dict[str, np.dtype[Any]] = {
     "f32": np.dtype(np.float32),
     "f64": np.dtype(np.float64),
     # Two values, or one that NumPy has no type for: their bits.
-    **dict.fromkeys(("f16x2", "bf16x2", "tf32", "s16x2", "u16x2"), np.dtype(np.uint32)),
+    **dict.fromkeys(("f16x2", "bf16x2", "tf32", "s16x2", "u16x2", "s8x4", "u8x4"), np.dtype(np.uint32)),
     **dict.fromkeys(("bf16", "e4m3x2", "e5m2x2", "ue8m0x2"), np.dtype(np.uint16)),
     "f32x2": np.dtype(np.uint64),
 }

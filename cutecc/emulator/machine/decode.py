@@ -8,6 +8,7 @@ from functools import cache
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
+from cutecc.emulator.instructions.arrangement import arranged
 from cutecc.emulator.instructions.form import Form
 from cutecc.emulator.instructions.operation import Operation, Reader
 from cutecc.emulator.instructions.table import Step, find
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
     from cutecc.emulator.machine.gang import Gang
 
 FAMILIES = (
-    *("integer", "carry", "logic", "floating", "half", "compare", "convert", "move"),
-    *("loads_and_stores", "atomics", "warp", "cp_async", "ldmatrix", "mma", "wgmma"),
+    *("integer", "carry", "logic", "floating", "half", "compare", "convert", "convert_packed"),
+    *("move", "loads_and_stores", "atomics", "warp", "cp_async", "ldmatrix", "mma", "wgmma"),
     *("tcgen05_allocation", "tcgen05_transfer", "tcgen05_pipe", "tcgen05_copy", "tcgen05_mma"),
     *("barriers", "cluster_barrier", "fences", "mbarrier", "bulk_groups", "bulk", "tensor_copy", "tensormap"),
     *("cluster", "control_hints", "calls"),
@@ -161,7 +162,7 @@ class _Decoder:
             self._add(program, operation, None, self._control(operation, condition, program))
 
     def _operation(self, index: int, instruction: Instruction) -> Operation:
-        return Operation(index, instruction, Form(instruction.opcode, instruction.modifiers), self.scope)
+        return Operation(index, instruction, arranged(Form(instruction.opcode, instruction.modifiers)), self.scope)
 
     @staticmethod
     def _add(program: Program, operation: Operation, step: Step | None, way: control.Control | None) -> None:

@@ -179,6 +179,10 @@ class Value:
     def ones(self) -> Value:
         return self.code.call("ctpop", self.type, self)
 
+    def reversed(self) -> Value:
+        """The bits in the other order."""
+        return self.code.call("bitreverse", self.type, self)
+
     def resize(self, type_: str, signed: bool = False) -> Value:
         """As an integer type of another width, cut or extended."""
         width = int(type_[1:])
@@ -214,6 +218,10 @@ class Value:
     def narrow(self) -> Value:
         """A `double` as `float`, rounded to nearest."""
         return self._cast("fptrunc", "float")
+
+    def number(self) -> Value:
+        """A signed integer of up to 53 bits as a `double`."""
+        return self._cast("sitofp", "double")
 
     def integer(self, type_: str, signed: bool) -> Value:
         """A whole number as an integer that can hold it."""
@@ -271,6 +279,7 @@ Body = (
     | Callable[[Value, Value], Results]
     | Callable[[Value, Value, Value], Results]
     | Callable[[Value, Value, Value, Value], Results]
+    | Callable[[Value, Value, Value, Value, Value], Results]
 )
 """What is done with one element of each operand."""
 Compute = (
@@ -278,6 +287,7 @@ Compute = (
     | Callable[[Value, Value], Value]
     | Callable[[Value, Value, Value], Value]
     | Callable[[Value, Value, Value, Value], Value]
+    | Callable[[Value, Value, Value, Value, Value], Value]
 )
 """A body with one result."""
 

@@ -11,8 +11,8 @@ from typing import Literal
 
 from cutecc.emulator.numbers.code import Rounding, Value
 
-Mode = Rounding | Literal["rna"]
-"""`rna`: to nearest, halves away from zero."""
+Mode = Rounding | Literal["rna", "rs"]
+"""`rna`: to nearest, halves away from zero. `rs`: away where what is cut off and something random make one."""
 
 _MANTISSA, _BIAS, _INFINITY = 52, 1023, 0x7FF << 52
 _SIGN = 1 << 63
@@ -103,11 +103,19 @@ def unpacked(bits: Value, format_: Format) -> Value:
     return (value | sign).float()
 
 
-def packed(value: Value, format_: Format, mode: Mode = "rn", finite: bool = False, flush: bool = False) -> Value:
+def packed(
+    value: Value,
+    format_: Format,
+    mode: Mode = "rn",
+    finite: bool = False,
+    flush: bool = False,
+    random: Value | None = None,
+) -> Value:
     """The bits, an integer of 64, of a `double` in the format; a NaN becomes the format's.
 
     `finite`: what is too large, infinity too, becomes the largest number. `flush`: what is still below the least normal
-    number when it is rounded to as many bits as that has becomes a zero.
+    number when it is rounded to as many bits as that has becomes a zero. `random`, of `rs`: a fraction, of at most 16
+    bits, times 2^63; the value is then one of `f32`.
     """
     bits = value.bits()
     magnitude = bits & (_SIGN - 1)
@@ -115,7 +123,7 @@ def packed(value: Value, format_: Format, mode: Mode = "rn", finite: bool = Fals
     field = magnitude >> _MANTISSA
     fraction = magnitude & ((1 << _MANTISSA) - 1)
     implicit = field.same(0).then(0, field.constant(1 << _MANTISSA))
-    found = rounded(sign, (fraction | implicit) << 10, field.most(1) - _BIAS, format_, mode, finite, flush)
+    found = rounded(sign, (fraction | implicit) << 10, field.most(1) - _BIAS, format_, mode, finite, flush, random)
     infinity = format_.largest if finite or format_.special != "ieee" else format_.infinity
     found = magnitude.same(_INFINITY).then(infinity, found)
     negative = sign << (format_.width - 1)
@@ -144,6 +152,7 @@ def rounded(
     mode: Mode,
     finite: bool = False,
     flush: bool = False,
+    random: Value | None = None,
 ) -> Value:
     """The bits of a magnitude, rounded as its sign (0 or 1) has it (see `packed`); integers of 64 bits.
 
@@ -152,6 +161,9 @@ def rounded(
     least = 1 - format_.bias
     at = exponent if flush else exponent.most(least, signed=True)
     shift = (at - exponent) + (62 - format_.mantissa)
+    if random is not None:
+        # Of an f32, whose lower bits here are 0: however far it is shifted, what random bits reach stays.
+        significand, shift = significand >> 32, shift - 32
     far = shift.above(63)
     shift = shift.least(63)
     significand = far.then(significand.least(1), significand)
@@ -162,6 +174,8 @@ def rounded(
         up = rest.above(half) | (rest.same(half) & (kept & 1).differs(0))
     elif mode == "rna":
         up = ~rest.below(half)
+    elif random is not None:
+        up = ((rest + (random >> (63 - shift))) >> shift).differs(0)
     elif mode == "rz":
         up = None
     else:
@@ -174,7 +188,7 @@ def rounded(
     beyond = found.above(format_.largest)
     if finite or mode == "rz" or format_.special != "ieee":
         return beyond.then(format_.largest, found)
-    if mode in ("rn", "rna"):
+    if mode in ("rn", "rna", "rs"):
         return beyond.then(format_.infinity, found)
     inward = sign.differs(0) if mode == "rp" else sign.same(0)
     return beyond.then(inward.then(format_.largest, found.constant(format_.infinity)), found)

@@ -9,13 +9,20 @@ from cutecc.emulator.numbers.code import Compute, Value, compute_one
 
 def halves(compute: Compute) -> Compute:
     """Does the same with the low and the high halves of its operands."""
+    return _parts(compute, 2)
 
-    def both(*operands: Value) -> Value:
-        low = [split(each, 2)[0] for each in operands]
-        high = [split(each, 2)[1] for each in operands]
-        return join([compute_one(compute, low), compute_one(compute, high)])
 
-    return both
+def quarters(compute: Compute) -> Compute:
+    """Does the same with each quarter of its operands."""
+    return _parts(compute, 4)
+
+
+def _parts(compute: Compute, count: int) -> Compute:
+    def all_parts(*operands: Value) -> Value:
+        parts = zip(*(split(each, count) for each in operands), strict=True)
+        return join([compute_one(compute, each) for each in parts])
+
+    return all_parts
 
 
 def split(value: Value, count: int) -> list[Value]:

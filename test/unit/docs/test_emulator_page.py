@@ -16,7 +16,7 @@ import cutecc
 from cutecc.config import read_size
 from cutecc.emulator.checks.finding import FINDING_KINDS
 from cutecc.emulator.checks.selection import CHECK_NAMES
-from cutecc.emulator.instructions.form import _split
+from cutecc.emulator.instructions.form import parts_of
 from cutecc.emulator.instructions.table import TABLE
 from cutecc.emulator.machine.decode import _CONTROL, FAMILIES, load_families
 from cutecc.emulator.memory.elements import Elements
@@ -33,6 +33,7 @@ TITLES = {
     "half": "`f16`, `bf16`",
     "compare": "comparison, selection",
     "convert": "conversion",
+    "convert_packed": "conversion of several narrow floats",
     "move": "moves, packing",
     "loads_and_stores": "loads, stores, addresses",
     "atomics": "atomics",
@@ -64,7 +65,7 @@ MOST_CHOICES = 3
 def operations(pattern: str) -> set[str]:
     """`cp.async.bulk.tensor`, `mbarrier.arrive`: opcode and modifiers of a pattern, up to the first that may be left
     out, or is a type, a state space, or one of many."""
-    opcode, *parts = _split(pattern)
+    opcode, parts = parts_of(pattern)
     found = {opcode}
     for part in parts if opcode in SHOWN_IN_PARTS else []:
         names = part.strip("{}").split(",")

@@ -168,6 +168,28 @@ def test_pairs() -> None:
     assert hex(run_instruction("mul.bf16x2 %d, %a, %a;", {"%a": half})["%d"][0, 0]) == "0x3f804080"
 
 
+@pytest.mark.parametrize("text", ["add.rm", "sub.rp", "mul.rz", "fma.rn", "mul"])
+def test_pairs_of_f32(text: str) -> None:
+    """Of Blackwell: each is rounded as one alone is."""
+    opcode, _, mode = text.partition(".")
+    kind, count = KINDS["f32"], 3 if opcode == "fma" else 2
+    chosen = random.Random(7)
+    columns = [[chosen.choice(samples(kind, chosen)) for _ in range(128)] for _ in range(count)]
+    names = [f"%a{number}" for number in range(count)]
+    inputs = {name: np.array(each, np.uint32).view(np.uint64) for name, each in zip(names, columns, strict=True)}
+    found = run_instruction(f"{text}.f32x2 %d, {', '.join(names)};", inputs, {"%d": "b64"}, target="sm_100a")["%d"]
+    for *operands, got in zip(*columns, found.reshape(-1).view(np.uint32), strict=True):
+        expected = arithmetic(opcode, operands, kind, mode or "rn")
+        assert int(got) == (0x7FFFFFFF if expected is None else expected), [hex(each) for each in operands]
+
+
+def test_pairs_of_f32_that_are_flushed() -> None:
+    wide = np.array([0x00800000_80000001] * 32, np.uint64)
+    half = np.array([0x3F000000_3F800000] * 32, np.uint64)
+    found = run_instruction("mul.rn.ftz.f32x2 %d, %a, %b;", {"%a": wide, "%b": half}, {"%d": "b64"})["%d"]
+    assert hex(found[0, 0]) == hex(0x80000000)
+
+
 def test_relu_and_out_of_bounds() -> None:
     one, minus_two, nan = 0x3C00, 0xC000, 0x7E01
     assert run("fma.rn.relu.f16", "f16", [one, one, nan], [one, minus_two, one], [one, one, one]) == [0x4000, 0, 0x7FFF]

@@ -256,13 +256,64 @@ def test_dot_products(first: str, second: str) -> None:
         check(f"dp2a.{which}.{first}.{second}", "u32", ["u32"] * 3, dot2, rows)
 
 
+def each_part(function: Callable[..., int], type_: str) -> Callable[..., int]:
+    """On the parts of registers: `s8` are four."""
+    bits, mask = width(type_), (1 << width(type_)) - 1
+
+    def packed(*operands: int) -> int:
+        columns = zip(*(parts(each, bits, type_[0] == "s") for each in operands), strict=True)
+        return sum((function(*column) & mask) << (bits * index) for index, column in enumerate(columns))
+
+    return packed
+
+
+def within(type_: str) -> Callable[[int], int]:
+    """The number of the type that is nearest."""
+    signed, bits = type_[0] == "s", width(type_)
+    least, most = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
+    return lambda number: max(least, min(most, number))
+
+
+def test_quarters() -> None:
+    """Of sm_120."""
+    chosen = random.Random(5)
+    rows = [(chosen.getrandbits(32), chosen.getrandbits(32)) for _ in range(64)] + [(0x80FF7F00, 0x80017F01)]
+    for type_ in ("u8", "s8"):
+        bound = within(type_)
+        functions: dict[str, Callable[[int, int], int]] = {
+            "add": lambda a, b: a + b,
+            "sub": lambda a, b: a - b,
+            "add.sat": lambda a, b, bound=bound: bound(a + b),
+            "sub.sat": lambda a, b, bound=bound: bound(a - b),
+            "min": min,
+            "max": max,
+        }
+        for name, function in functions.items():
+            check(f"{name}.{type_}x4", "u32", ["u32"] * 2, each_part(function, type_), rows)
+    check("max.relu.s8x4", "u32", ["u32"] * 2, each_part(lambda a, b: max(a, b, 0), "s8"), rows)
+    check("neg.s8x4", "u32", ["u32"], each_part(lambda a: -a, "s8"), [(a,) for a, _ in rows])
+    for type_ in ("u16", "s16"):
+        check(f"add.sat.{type_}x2", "u32", ["u32"] * 2, each_part(lambda a, b, f=within(type_): f(a + b), type_), rows)
+    check("add.sat.u32", "u32", ["u32"] * 2, lambda a, b: within("u32")(a + b), rows)
+
+
+def test_products_without_carries() -> None:
+    def product(a: int, b: int) -> int:
+        found = 0
+        for bit in range(64):
+            found ^= (a << bit) if b >> bit & 1 else 0
+        return found
+
+    chosen, all_ones = random.Random(6), (1 << 64) - 1
+    rows = [tuple(chosen.getrandbits(64) for _ in range(3)) for _ in range(29)]
+    rows += [(all_ones, all_ones, 0), (1 << 63, 1 << 63, 5), (1, all_ones, all_ones)]
+    check("clmad.lo.u64", "u64", ["u64"] * 3, lambda a, b, c: product(a, b) & all_ones ^ c, rows)
+    check("clmad.hi.u64", "u64", ["u64"] * 3, lambda a, b, c: product(a, b) >> 64 ^ c, rows)
+
+
 def test_halves() -> None:
     def both(function: Callable[[int, int], int], signed: bool) -> Callable[[int, int], int]:
-        def packed(a: int, b: int) -> int:
-            results = [function(x, y) for x, y in zip(parts(a, 16, signed), parts(b, 16, signed), strict=True)]
-            return results[0] & 0xFFFF | (results[1] & 0xFFFF) << 16
-
-        return packed
+        return each_part(function, "s16" if signed else "u16")
 
     chosen = random.Random(4)
     rows = [(chosen.getrandbits(32), chosen.getrandbits(32)) for _ in range(64)]

@@ -8,7 +8,7 @@ import pytest
 RELAY = """
   setp.eq.u32 %p3, %r2, 1; @%p3 bra SECOND;
   setp.eq.u32 %p4, %r2, 2; @%p4 bra THIRD;
-  st.global.b32 [%rd1+64], 7; st.release.gpu.global.b32 [%rd1], 1; bra END;
+  st.global.b32 [%rd1+64], 7; RAISE bra END;
   SECOND: ld.relaxed.gpu.global.b32 %r9, [%rd1]; setp.eq.u32 %p5, %r9, 0; @%p5 bra SECOND;
   PASS bra END;
   THIRD: ld.relaxed.gpu.global.b32 %r9, [%rd1]; setp.lt.u32 %p5, %r9, 2; @%p5 bra THIRD;
@@ -31,7 +31,28 @@ RELAY = """
 )
 def test_flag_that_goes_through_another_block(hand_on: str, racy: bool, schedule: str) -> None:
     """Block 0 raises it, block 1 raises it further, block 2 acquires and reads what block 0 wrote."""
-    found = kernels.kinds(RELAY.replace("PASS", hand_on), blocks=3, threads=1, schedule=schedule)
+    body = RELAY.replace("PASS", hand_on).replace("RAISE", "st.release.gpu.global.b32 [%rd1], 1;")
+    found = kernels.kinds(body, blocks=3, threads=1, schedule=schedule)
+    assert found == ([("race", "ld", "st")] if racy else [])
+
+
+@pytest.mark.parametrize(
+    ("raises", "racy"),
+    [
+        ("st.async.release.gpu.global.b32 [%rd1], 2;", False),
+        ("red.async.release.gpu.global.add.u32 [%rd1], 2;", False),
+        ("st.relaxed.gpu.global.b32 [%rd1], 2;", True),
+    ],
+)
+def test_asynchronous_stores_that_release(raises: str, racy: bool) -> None:
+    body = f"""
+      setp.eq.u32 %p3, %r2, 1; @%p3 bra SECOND;
+      st.global.b32 [%rd1+64], 7; {raises} bra END;
+      SECOND: ld.acquire.gpu.global.b32 %r9, [%rd1]; setp.lt.u32 %p5, %r9, 2; @%p5 bra SECOND;
+      ld.global.b32 %r8, [%rd1+64]; st.global.b32 [%rd1+128], %r8;
+      END:
+    """
+    found = kernels.kinds(body, blocks=2, threads=1)
     assert found == ([("race", "ld", "st")] if racy else [])
 
 

@@ -78,6 +78,7 @@ STORE_BYTE = "st.global.b8 [%rd3], %r9;"
         "prmt.b32 %r9, %r9, %r20, 0x7750; mov.b32 {%rs2, _}, %r9;"
         "cvt.rn.f16x2.e4m3x2 %r9, %rs2; st.global.b16 [%rd3], %r9;",
         "cvt.rn.satfinite.e4m3x2.f32 %rs2, %f9, 0f3f800000; cvt.u32.u16 %r9, %rs2;" + STORE_BYTE,
+        "cvt.rn.satfinite.e2m1x2.f32 %rs2, %f9, 0f3f800000; and.b16 %rs2, %rs2, 15; cvt.u32.u16 %r9, %rs2;" + STORE,
         "cvt.pack.sat.u8.s32.b32 %r9, %r1, %r1, %r9;" + STORE,
         "cvt.rn.f32.s32 %f9, 5; st.global.f32 [%rd3], %f9;",
         # Nothing is carried downwards.
@@ -119,6 +120,7 @@ def test_nobody_uses_the_half_that_nothing_has_written(body: str) -> None:
         "shr.u32 %r9, %r9, 16;" + STORE,
         "mov.b32 %f9, %r9; cvt.rn.satfinite.e4m3x2.f32 %rs2, %f9, 0f3f800000; st.global.b16 [%rd3], %rs2;",
         "mov.b32 %f9, %r9; cvt.rn.satfinite.e4m3x2.f32 %rs2, 0f3f800000, %f9;  st.global.b8 [%rd3], %rs2;",
+        "cvt.rn.scaled::n2::ue8m0.bf16x2.e4m3x2 %r9, %rs1, %rs8;" + STORE,
         "mov.b32 %r9, {%rs8, %rs1}; cvt.pack.sat.u8.s32.b32 %r9, %r1, %r1, %r9;" + STORE,
         "cvt.pack.sat.u8.s32.b32 %r9, %r9, %r1, 0;" + STORE,
         "add.s32 %r9, %r9, 1;" + STORE,

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hand import load_families
 from small_kernels import PROLOGUE, run
 
+from cutecc.emulator.instructions.arrangement import arranged
+from cutecc.emulator.instructions.form import Form
 from cutecc.emulator.machine.decode import decode
 from cutecc.errors import EmulatorError
 from cutecc.ptx.parse import parse_module
@@ -51,6 +54,39 @@ def test_dynamic_shared_memory_is_behind_that_of_the_functions_called() -> None:
 def test_ptx_that_makes_no_program_is_an_error(body: str, message: str) -> None:
     with pytest.raises(EmulatorError, match=message):
         run(PROLOGUE + body, np.zeros(32, np.uint32), module=".func one(.param .b32 x) { ret; }\n")
+
+
+def test_modifiers_in_any_order() -> None:
+    """ptxas takes them so."""
+    body = (
+        PROLOGUE
+        + """
+  .reg .f32 %f<4>; .reg .b16 %h1;
+  cvt.f32.rn.u32 %f1, %r1; fma.f32.rn.ftz %f2, %f1, %f1, 0f3F000000;
+  cvt.satfinite.e4m3x2.rn.f32 %h1, 0f00000000, %f2; cvt.f16x2.e4m3x2.rn %r6, %h1; cvt.u16.u32 %h1, %r6;
+  cvt.f32.f16 %f3, %h1; shfl.idx.sync.b32 %r7, %f3, 2, 31, -1;
+  st.b32.global [%rd3], %r7;
+"""
+    )
+    out = np.zeros(32, np.float32)
+    run(body, out)
+    assert (out == 4.5).all()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("cvt.rn.e4m3x2.f16x2", "cvt.rn.f16x2.e4m3x2"),
+        ("mma.sync.aligned.m16n8k16.col.row.f32.f16.f16.f32", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"),
+        ("add.f32.s32", "add.f32"),
+    ],
+)
+def test_what_means_another_thing_in_another_order(wrong: str, right: str) -> None:
+    load_families()
+    opcode, *modifiers = wrong.split(".")
+    assert str(arranged(Form(opcode, tuple(modifiers)))) == wrong
+    opcode, *modifiers = right.split(".")
+    assert str(arranged(Form(opcode, tuple(modifiers)))) == right
 
 
 def test_functions_that_many_call_are_looked_at_once() -> None:

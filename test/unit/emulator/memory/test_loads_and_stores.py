@@ -294,6 +294,32 @@ def test_shared_memory_ends_where_it_ends() -> None:
         load("ld.shared.b32 %d, [%a];", np.full(32, 100, np.uint32), machine)
 
 
+def test_zeros_in_bulk() -> None:
+    """Each thread clears what it says: 8 bytes, 40, or nothing."""
+    machine = machine_with(shared=4096)
+    machine.memory.shared[:] = 0xFF
+    sizes = np.select([LANES == 3, LANES == 7], [40, 8], 0)
+    where = (LANES * 64).astype(np.uint32)
+    text = "st.bulk.weak.shared::cta [%a], %n, 0;"
+    run_instruction(text, {"%a": where, "%n": sizes.astype(np.uint32)}, machine=machine)
+    window = machine.memory.window(0)[:4096]
+    found = np.flatnonzero(window == 0)
+    assert found.tolist() == [*range(192, 232), *range(448, 456)]
+    inputs = {"%a": where.astype(np.uint64) + np.uint64(SHARED_APERTURE), "%n": np.full(32, 64, np.uint64)}
+    run_instruction("st.bulk [%a], %n, 0;", inputs, machine=machine, mask=EVEN)
+    assert (window[:2048].reshape(32, 64) == 0).all(axis=1).tolist() == EVEN.tolist()
+
+
+@pytest.mark.parametrize(
+    ("offset", "size", "message"),
+    [(0, 12, "not a multiple of 8"), (4, 8, "not a multiple of 8"), (0, 4104, "outside of the block's shared memory")],
+)
+def test_wrong_zeros_in_bulk(offset: int, size: int, message: str) -> None:
+    inputs = {"%a": np.full(32, offset, np.uint32), "%n": np.full(32, size, np.uint32)}
+    with pytest.raises(EmulatorError, match=message):
+        run_instruction("st.bulk.shared::cta [%a], %n, 0;", inputs, machine=machine_with(shared=4096), mask=LANES == 5)
+
+
 def test_shared_memory_of_the_cluster() -> None:
     machine = machine_with(threads=32, blocks=3, clustered=True)
     where = np.repeat((np.array([1, 2, 0]) + FIRST_RANK) << CLUSTER_SHIFT, 32) | np.tile(LANES * 4, 3)
