@@ -156,26 +156,24 @@ def _decoded(issuer: Issuer, bits: int, pair: bool) -> InstructionDescriptor | N
 
 
 def _are_scales_right(issuer: Issuer, form: InstructionDescriptor) -> bool:
-    """Whether there are such scales; a fault where not."""
+    """Whether there are such scales, if it has any; a fault where not."""
     if form.scales is None:
         return True
     vector = issuer.operation.form.one_of(*VECTORS)
     count = count_of_scales(form.kind, vector, form.deep)
-    wrong = (
-        refusal_of_scales(count, form.scale_a, form.scales) or refusal_of_scales(count, form.scale_b, form.scales)
-        if count
-        else f"has {'K = 96' if form.deep else f'kind::{form.kind}'}, with which there is no .{vector or 'block_scale'}"
-    )
+    if count is None:
+        kind = "K = 96" if form.deep else f"kind::{form.kind}"
+        wrong = f"has {kind}, with which there is no .{vector or 'block_scale'}"
+    else:
+        wrong = refusal_of_scales(count, (form.scale_a, form.scale_b), form.scales)
     if wrong is not None:
         issuer.fault("tensor-memory", f"its instruction descriptor {wrong}")
     return wrong is None
 
 
 def _scales(issuer: Issuer, form: InstructionDescriptor, values: _Values) -> Scales | None:
-    if form.scales is None:
-        return None
-    count = count_of_scales(form.kind, issuer.operation.form.one_of(*VECTORS), form.deep)
-    return Scales(values["scales_a"] & _ADDRESS, values["scales_b"] & _ADDRESS, count or 1)
+    count = count_of_scales(form.kind, issuer.operation.form.one_of(*VECTORS), form.deep) if form.scales else None
+    return None if count is None else Scales(values["scales_a"] & _ADDRESS, values["scales_b"] & _ADDRESS, count)
 
 
 def _may_shift(issuer: Issuer, form: InstructionDescriptor, mask: ColumnMask) -> bool:

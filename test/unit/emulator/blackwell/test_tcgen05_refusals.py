@@ -193,3 +193,10 @@ def test_allocations_after_the_permit_is_given_up() -> None:
     chip.do("tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;", {}, alone=False)
     text = "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%a], 32;"
     assert chip.refusal(text, {"%a": 1024}, alone=False).startswith("allocates tensor memory after its block has given")
+
+
+def test_addresses_that_differ_within_a_warp() -> None:
+    chip = Chip(empty_blocks(), {"%a": "b32", "%r": "b32"})
+    text = "tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r}, [%a];"
+    assert chip.refusal(text, {"%a": np.arange(32)}, alone=False).endswith("addresses that differ within a warp")
+    assert not chip.refusal(text, {"%a": 7}, alone=False)
