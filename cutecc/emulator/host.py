@@ -217,11 +217,12 @@ def refused(launch: Launch, program: Program, target: str) -> tuple[int, str] | 
 
 
 def _refused_cooperation(launch: Launch, program: Program) -> tuple[int, str] | None:
-    from cutecc.emulator.waves import PROCESSORS, most_resident
+    from cutecc.emulator.waves import most_resident, processors
 
     blocks = math.prod(launch.grid)
     if is_cooperative(launch) and blocks > (most := most_resident(program, launch)):
-        reason = f"a cooperative launch of {blocks:,} blocks, of which {most:,} can be resident on {PROCESSORS} SMs"
+        there = processors(program.target)
+        reason = f"a cooperative launch of {blocks:,} blocks, of which {most:,} can be resident on {there} SMs"
         return _COOPERATIVE_TOO_LARGE, reason
     return None
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cutecc.emulator.checks.finding import Finding, Stopped
-from cutecc.emulator.grid import cluster_and_rank, cluster_of, clusters_of, index_of
+from cutecc.emulator.grid import Dim3, cluster_and_rank, cluster_of, clusters_of, index_of
 from cutecc.emulator.instructions.table import Step
 from cutecc.emulator.limits import Budget, Limits, raising
 from cutecc.emulator.machine.block import Block, Cluster
@@ -96,13 +96,14 @@ def run_wave(
     history: History,
     print: Callable[[str], None],
     started: Callable[[Run], None] | None = None,
+    cancel: Callable[[], Dim3 | None] = lambda: None,
 ) -> BlocksRun:
     """Run blocks that are resident together, whole clusters by their numbers, to their end.
 
     `module` are the module's variables; the checks compare the blocks with those before, whose `history` it is; `print`
-    takes what the kernel prints, `started` what says where the run is. Raises `LimitError` for what takes more than it
-    may, and `EmulatorError` for the first fault unless something is checked: then faults are findings, and other errors
-    are told with them.
+    takes what the kernel prints, `started` what says where the run is, and `cancel` cancels one of the clusters that
+    have not begun: see `Machine`. Raises `LimitError` for what takes more than it may, and `EmulatorError` for the
+    first fault unless something is checked: then faults are findings, and other errors are told with them.
     """
     launch, options, budget = work.launch, work.options, work.budget
     found = BlocksRun(blocks=len(wave))
@@ -125,6 +126,7 @@ def run_wave(
         options.schedule,
         options.seed,
         schedule.eager,
+        cancel=lambda: None if schedule.refuses_cancelling() else cancel(),
     )
     counting: CounterWatch | None = None
     if options.counters:

@@ -23,6 +23,8 @@ def copy_name(operation: Operation) -> str:
             return "a wgmma"
         case "tcgen05":
             return f"a tcgen05.{form.modifiers[0]}"
+        case "clusterlaunchcontrol":
+            return "a clusterlaunchcontrol.try_cancel"
         case "cp" if form.has("reduce"):
             return "a bulk reduction"
         case "cp" if form.has("tensor"):

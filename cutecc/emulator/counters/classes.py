@@ -39,7 +39,7 @@ _BY_OPCODE: dict[str, InstructionClass] = {
     **dict.fromkeys(("bar", "barrier", "mbarrier", "fence", "membar", "griddepcontrol"), "barrier"),
     **dict.fromkeys(("shfl", "vote", "match", "redux", "activemask", "elect"), "warp"),
     **dict.fromkeys(("bra", "brx", "call", "ret", "exit", "trap", "brkpt"), "control"),
-    **dict.fromkeys(("nanosleep", "setmaxnreg", "pmevent", "prefetch", "prefetchu"), "other"),
+    **dict.fromkeys(("nanosleep", "setmaxnreg", "pmevent", "prefetch", "prefetchu", "clusterlaunchcontrol"), "other"),
     **dict.fromkeys(("ex2", "lg2", "sin", "cos", "tanh"), "special"),
     **dict.fromkeys(("ldmatrix", "stmatrix"), "shared"),
 }

@@ -19,6 +19,7 @@ from cutecc.emulator.machine.lanes import Lanes
 from cutecc.emulator.machine.layout import Layout
 from cutecc.emulator.machine.polling import awaits_blocks, is_polling
 from cutecc.emulator.machine.program import FunctionScope, Program
+from cutecc.emulator.machine.wide_registers import split_wide
 from cutecc.emulator.numbers.compiled import together
 from cutecc.errors import EmulatorError
 from cutecc.ptx.syntax import Function, Instruction, Module, Operand, Register, Symbol, callee_of
@@ -32,7 +33,7 @@ FAMILIES = (
     *("move", "loads_and_stores", "atomics", "warp", "cp_async", "ldmatrix", "mma", "wgmma"),
     *("tcgen05_allocation", "tcgen05_transfer", "tcgen05_pipe", "tcgen05_copy", "tcgen05_mma"),
     *("barriers", "cluster_barrier", "fences", "mbarrier", "bulk_groups", "bulk", "tensor_copy", "tensormap"),
-    *("cluster", "control_hints", "calls"),
+    *("cluster", "launch_control", "control_hints", "calls"),
 )
 """The files of `cutecc.emulator.instructions` that fill the table."""
 
@@ -53,7 +54,7 @@ def decode(module: Module, kernel: str, limits: Limits = Limits()) -> Program:
     entry = module.functions.get(kernel)
     if entry is None or not entry.is_entry:
         raise EmulatorError(f"the PTX has no kernel '{kernel}'")
-    functions = _reachable(module, entry)
+    functions = [split_wide(function) for function in _reachable(module, entry)]
     layout = Layout(module, functions, limits)
     program = Program(kernel, module.target, parameters=entry.parameters)
     program.required_block = entry.directives.get("reqntid", ())

@@ -70,6 +70,8 @@ class Machine:
     """Whether asynchronous operations happen when they are started."""
     in_step: bool = True
     """Whether the clusters have gangs in common."""
+    cancel: Callable[[], Dim3 | None] = lambda: None
+    """Cancels a cluster that has not begun: the index of its first block, `None` when it cancels none."""
     tensor_memories: dict[int, TensorMemory] = field(default_factory=dict[int, "TensorMemory"])
     """By the multiprocessor's number."""
     blocks: list[Block] = field(default_factory=list["Block"])

@@ -17,6 +17,8 @@ SCHEDULES: tuple[ScheduleName, ...] = get_args(ScheduleName)
 
 
 _UNLIMITED = 1 << 62
+_REFUSED = 0.125
+"""The part of requests to cancel a cluster that fail for no reason of the kernel's."""
 
 
 class Schedule(ABC):
@@ -42,6 +44,10 @@ class Schedule(ABC):
     def lets_happen(self, pending: int) -> int | None:
         """Which of so many asynchronous operations happens now, by its number; `None` for none."""
         return None
+
+    def refuses_cancelling(self) -> bool:
+        """Whether a request to cancel a cluster fails though there is one, as hardware may have it."""
+        return False
 
     def stopped(self, fragment: Fragment) -> None:  # noqa: B027 - most schedules do not mind
         """Threads have come to a synchronisation that they have to wait at, or have gone round loops for long.
@@ -93,6 +99,9 @@ class Random(Schedule):
     def lets_happen(self, pending: int) -> int | None:
         return self._random.randrange(pending) if self._random.random() < 0.25 else None
 
+    def refuses_cancelling(self) -> bool:
+        return self._random.random() < _REFUSED
+
 
 class Adversarial(Schedule):
     """Warps by priority, which one may lose for long where it synchronises; asynchronous operations at the last moment.
@@ -118,6 +127,9 @@ class Adversarial(Schedule):
 
     def take(self) -> Gang | None:
         return heappop(self._heap)[-1] if self._heap else None
+
+    def refuses_cancelling(self) -> bool:
+        return self._random.random() < _REFUSED
 
     def stopped(self, fragment: Fragment) -> None:
         if self._random.random() < 0.2:

@@ -51,6 +51,7 @@ TITLES = {
     "tensor_copy": "TMA",
     "tensormap": "TMA descriptors",
     "cluster": "clusters",
+    "launch_control": "cluster launch control",
     "control_hints": "hints",
     "calls": "ends, debugging",
 }
