@@ -146,9 +146,11 @@ class EmulatorHost:
         """The descriptor as the driver makes it."""
         from cutecc.emulator.tensor_map import encode, fault
 
-        made = encode(tensor_map)
+        target = Target.parse(self.target)
+        capability = 10 * target.major + target.minor
+        made = encode(tensor_map, capability)
         if isinstance(made, int):
-            self._notes = [f"the TMA descriptor: {fault(tensor_map) or 'cannot be made'}"]
+            self._notes = [f"the TMA descriptor: {fault(tensor_map, capability) or 'cannot be made'}"]
         return made
 
     def print(self, text: str) -> None:

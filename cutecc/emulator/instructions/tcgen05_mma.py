@@ -67,6 +67,8 @@ def multiply(operation: Operation) -> Step:
                 # Those of one kind, shape and accumulator are in order by themselves.
                 kind = f"{len(blocks)} {product.form.kind} {product.form.m} {product.form.n}"
                 issue(issuer, blocks, product.happen, kind, after=(kind, COPY))
+                form = product.form
+                gang.machine.watch.multiplied(operation, 2 * form.m * form.n * form.stored_depth)
 
     return step
 

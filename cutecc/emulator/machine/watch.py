@@ -58,6 +58,9 @@ class Watch:
     def order(self, agent: Agent, key: Hashable) -> None:
         """The operation happens after what was released to `key`, which others may acquire too."""
 
+    def multiplied(self, operation: Operation, flops: int) -> None:
+        """A multiplication is issued whose shape the instruction does not say, with so many products and sums."""
+
     def tensor_allocation(
         self, gang: Gang, lanes: Lanes, operation: Operation, number: int, allocation: TensorAllocation
     ) -> None:
