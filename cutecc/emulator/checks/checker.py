@@ -32,6 +32,7 @@ from cutecc.emulator.checks.spreading import LOADS, STORES, undefined_registers
 from cutecc.emulator.checks.synchronisation import Synchronisation
 from cutecc.emulator.checks.tensor_cells import TensorAccess, TensorCells
 from cutecc.emulator.checks.undefined import Undefined
+from cutecc.emulator.instructions.block_barrier import barriers_of
 from cutecc.emulator.machine.lanes import Array, Lanes, Mask
 from cutecc.emulator.machine.watch import AccessKind, Agent, Layout, Space, Watch
 from cutecc.emulator.memory.tensor_memory import TensorAllocation, cells_of, describe_cell
@@ -152,7 +153,7 @@ class Checker(Watch):
             self._of_threads(gang, mask, operation, space, chosen),
             proxy=PROXY_TENSOR_MAP if operation.form.opcode == "cp" and operation.form.has("tensor") else None,
         )
-        if kind == "write" and operation.form.opcode == "st":
+        if kind == "write" and (operation.form.opcode == "st" or operation.form.has("init")):
             access.same_value = lambda one, two: self._same_value(gang, mask, operation, one, two)
         self._note(access, chosen, size)
         if self._strong[operation.index]:
@@ -258,7 +259,8 @@ class Checker(Watch):
         """Whether pairs of threads, by their place in the mask, store the same."""
         if operation.form.has("bulk"):
             return np.ones(len(one), np.bool_)
-        read = operation.reader(operation.operands[1], operation.form.type)
+        counts = operation.form.opcode == "mbarrier"
+        read = operation.reader(operation.operands[1], "u32" if counts else operation.form.type)
         values: Any = read(gang)
         result = np.ones(len(one), np.bool_)
         for value in cast("tuple[Any, ...]", values if isinstance(values, tuple) else (values,)):
@@ -288,6 +290,7 @@ class Checker(Watch):
         if self._barrier_phases is None:
             return
         threads = gang.agents[lanes.mask]
+        barrier = next(each for each, _ in barriers_of(gang) if each.block.slot == slot)[number]
 
         def make(earlier: Operation, part: int, text: str) -> Finding:
             row, lane = divmod(int(np.flatnonzero(lanes.mask)[part]), 32)
@@ -295,7 +298,7 @@ class Checker(Watch):
             other = self._machine.place(earlier, gang, row, lane, "arrived before")
             return Finding("barrier", text, place, other=other)
 
-        self._barrier_phases.arrive(threads, operation, slot, number, phase, make)
+        self._barrier_phases.arrive(threads, operation, slot, number, phase, barrier.expected, make)
 
     def acquire(self, gang: Gang, lanes: Lanes, operation: Operation, key: Hashable) -> None:
         self._synchronisation.acquire(gang.agents[lanes.mask], operation, key)
