@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from cutecc.emulator.device import Emulation
     from cutecc.emulator.limits import STRICT_LIMITS, Limits
     from cutecc.emulator.options import EmulatorOptions
-    from cutecc.emulator.ptx_kernel import emulate_ptx
     from cutecc.errors import (
         ArgumentError,
         EmulatorError,
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     from cutecc.kernel import Kernel, KernelSet
     from cutecc.passes.manager import Observer
     from cutecc.passes.registry import register, register_pipeline
+    from cutecc.ptx_kernel import emulate_ptx
     from cutecc.record.compilation import Signature
     from cutecc.report.pair_page import write_pair_report
     from cutecc.report.writing import Report, write_report
@@ -100,7 +100,7 @@ _HOMES = {
     "Emulation": "cutecc.emulator.device",
     "EmulatorError": "cutecc.errors",
     "EmulatorOptions": "cutecc.emulator.options",
-    "emulate_ptx": "cutecc.emulator.ptx_kernel",
+    "emulate_ptx": "cutecc.ptx_kernel",
     "SanitizerError": "cutecc.errors",
     "Error": "cutecc.errors",
     "LaunchError": "cutecc.errors",

@@ -54,6 +54,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "watching": {"cache", "frontend", "passes", "record", "report", "compilation"},
     "lit": set(),
     "pytest_plugin": {"kernel", "jit_function", "emulator", "harness"},
+    "ptx_kernel": {"kernel", "emulator", "record"},
     "operations": {
         *("driver", "runtime", "kernel", "record", "cache", "compilation", "report", "benchmarking", "emulator"),
         *("jit_function", "harness", "frontend", "passes"),

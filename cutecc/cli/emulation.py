@@ -212,7 +212,8 @@ def show_emulation(emulation: Emulation, console: Console) -> None:
     if emulation.counters is not None:
         from cutecc.emulator.counters.table import counter_tables
 
-        print_table(counter_tables(emulation.counters, width=console.width), console)
+        tables = counter_tables(emulation.counters, width=console.width, hint=emulation.line_hint)
+        print_table(tables, console)
 
 
 class BlockProgress:

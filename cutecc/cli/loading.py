@@ -41,7 +41,8 @@ def load_subject(
     """The kernel that `text` names: out of a record, or compiled as `cutecc.cli.compiled_subject` does.
 
     PTX has to be told how it is launched. The kernel is for a GPU of this compute capability, and for the emulator
-    without one. Without `options` a file is compiled as it always is. Raises `UsageError` for what is not there or does not run here, and as compiling and loading do.
+    without one. Without `options` a file is compiled as it always is. Raises `UsageError` for what is not there or does
+    not run here, and as compiling and loading do.
     """
     if launch is not None and is_ptx(text):
         if entry or target or options is not None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from cutecc.arguments.grammar import parse_spec
+from cutecc.arguments.specs import NoneSpec, Spec, TensorSpec
 from cutecc.cli.files import read_input
 from cutecc.cli.option_texts import split_arg
 from cutecc.cli.options import apply_all
@@ -22,13 +23,18 @@ if TYPE_CHECKING:
     from cutecc.emulator.grid import Dim3
 
 launch_options = apply_all(
-    click.option("--kernel", metavar="NAME", help="Of FILE.ptx: the kernel, where it has several."),
+    click.option(
+        "--kernel", metavar="NAME", help="Of FILE.ptx: the kernel where it has several; part of the name does."
+    ),
     click.option("--grid", metavar="X,Y,Z", help="Of FILE.ptx: the grid to launch."),
     click.option("--block", metavar="X,Y,Z", help="Of FILE.ptx: the threads of a block."),
     click.option("--cluster", metavar="X,Y,Z", help="Of FILE.ptx: the blocks of a cluster."),
+    click.option("--cooperative", is_flag=True, default=None, help="Of FILE.ptx: its blocks wait for each other."),
     click.option("--shared-bytes", type=click.IntRange(0), metavar="N", help="Of FILE.ptx: dynamic shared memory."),
 )
-_NAMES = ("kernel", "grid", "block", "cluster", "shared_bytes")
+_ALIGNMENT = 256
+"""Bytes that allocators of a GPU align to."""
+_NAMES = ("kernel", "grid", "block", "cluster", "cooperative", "shared_bytes")
 
 
 @dataclass(frozen=True)
@@ -39,6 +45,7 @@ class LaunchOptions:
     grid: str | None
     block: str | None
     cluster: str | None
+    cooperative: bool | None
     shared_bytes: int | None
 
     @classmethod
@@ -62,9 +69,10 @@ def ptx_subject(text: str, launch: LaunchOptions, args: Sequence[str]) -> Subjec
     Raises `UsageError`, `SpecError` and `ArgumentError` for what does not fit it, and `ParseError`.
     """
     with needed_by(f"running {text}", extra="emulator"):
-        from cutecc.emulator.ptx_kernel import PtxLaunch, entry_of, ptx_kernel
+        from cutecc.arguments.numba_arrays import specs_apart, takes_arrays_apart
         from cutecc.ptx.locations import PtxText
         from cutecc.ptx.parse import parse_module
+        from cutecc.ptx_kernel import PtxLaunch, entry_of, ptx_kernel
 
     missing = [name for name in ("grid", "block") if getattr(launch, name) is None]
     if missing:
@@ -81,9 +89,19 @@ def ptx_subject(text: str, launch: LaunchOptions, args: Sequence[str]) -> Subjec
         _extent("grid", launch.grid),
         _extent("block", launch.block),
         launch.shared_bytes or 0,
-        _extent("cluster", launch.cluster or "1"),
+        None if launch.cluster is None else _extent("cluster", launch.cluster),
+        bool(launch.cooperative),
     )
-    return Subject(ptx_kernel(ptx, entry, module.target, made, specs, source=text), specs, Workload())
+    if takes_arrays_apart(entry, len(specs)):
+        specs = specs_apart(specs)
+    specs = {name: _as_allocated(spec) for name, spec in specs.items()}
+    kernel = ptx_kernel(ptx, entry, module.target, made, specs, source=text)
+    return Subject(kernel, {name: spec for name, spec in specs.items() if not isinstance(spec, NoneSpec)}, Workload())
+
+
+def _as_allocated(spec: Spec) -> Spec:
+    """A tensor lies as allocators of a GPU place it, unless its spec says how: what the code relies on is not known."""
+    return replace(spec, align=_ALIGNMENT) if isinstance(spec, TensorSpec) and spec.align is None else spec
 
 
 def _extent(name: str, text: str | None) -> Dim3:

@@ -216,10 +216,9 @@ def _show(
     for each in stops:
         click.echo()
         click.echo(harmless("\n".join(stopped_lines(each, width)), coloured=False))
-    if found and not all(run.emulation.has_lines for run in runs):
-        from cutecc.emulator.names import LINE_INFO_HINT
-
-        click.echo(f"\nhint: {LINE_INFO_HINT}")
+    hints = [run.emulation.line_hint for run in runs if run.emulation.line_hint is not None]
+    if found and hints:
+        click.echo(f"\nhint: {hints[0]}")
     if not quiet:
         count = len(found)
         rest = ", and not all was checked" if stops else ""

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 from cutecc.arguments.specs import PointerSpec
 from cutecc.emulator.call import Call, run_call
 from cutecc.emulator.checks.finding import Finding, Stopped
+from cutecc.emulator.foreign import finding_in_ptx, is_foreign, tell_in_ptx
 from cutecc.emulator.host import LaunchSummary, Progress
 from cutecc.emulator.limits import STRICT_LIMITS, Limits
-from cutecc.emulator.names import LINE_INFO_HINT, OPTION_NAMES
+from cutecc.emulator.names import OPTION_NAMES, line_hint
 from cutecc.emulator.options import BlockSample, EmulatorOptions
 from cutecc.emulator.report import describe_blocks, one_a_line, sanitizer_error, stopped_lines
 from cutecc.errors import EmulatorError, LaunchError, LimitError, UsageError
@@ -53,8 +54,8 @@ class Emulation:
     """What the kernel and the host function printed."""
     launches: list[LaunchSummary] = field(default_factory=list[LaunchSummary])
     seconds: float = 0.0
-    has_lines: bool = True
-    """Whether the code says which lines of Python it belongs to."""
+    line_hint: str | None = None
+    """How code that does not say which lines it belongs to would; `None` for code that does."""
     stopped: list[Stopped] = field(default_factory=list[Stopped])
     """What ended before the kernel did, and so did not see the rest: checks by a mistake of cutecc's own, or the run
     itself by an error after something was found."""
@@ -108,8 +109,8 @@ class Emulation:
         if self.findings:
             error = sanitizer_error(self.kernel, self.findings)
             error.notes += notes
-            if not self.has_lines:
-                error.hints.append(LINE_INFO_HINT)
+            if self.line_hint is not None:
+                error.hints.append(self.line_hint)
             raise error
 
 
@@ -137,7 +138,7 @@ class Emulator:
         self._program = program
         places = next(artifact.places for artifact in compilation.artifacts if artifact.kind == "ptx")
         self._ptx = PtxText(ptx.rstrip(b"\0").decode(errors="replace"), places)
-        self._has_lines = bool(_LINE.search(self._ptx.text))
+        self._line_hint = None if _LINE.search(self._ptx.text) else line_hint(compilation)
         self._lock = forks.lock()
         self._made: Evaluator | None = None
 
@@ -182,9 +183,13 @@ class Emulator:
             outcome = run_call(call, self._evaluator(), allocations, show, progress, started)
         seconds = time.monotonic() - start
         failure = outcome.failure
+        if is_foreign(self.compilation):
+            outcome.findings = [finding_in_ptx(each) for each in outcome.findings]
+            if isinstance(failure, EmulatorError):
+                tell_in_ptx(failure)
         if failure is not None:
-            if isinstance(failure, EmulatorError) and not self._has_lines and self._may_have_lines(failure):
-                failure.hints.append(LINE_INFO_HINT)
+            if isinstance(failure, EmulatorError) and self._line_hint is not None and self._may_have_lines(failure):
+                failure.hints.append(self._line_hint)
             if not outcome.findings:
                 raise failure
             outcome.stopped.append(Stopped.of(failure, options.check, None, options.schedule, options.seed))
@@ -197,7 +202,7 @@ class Emulator:
             outcome.printed,
             outcome.launches,
             seconds,
-            self._has_lines,
+            self._line_hint,
             outcome.stopped,
             outcome.confined_by,
         )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cutecc.emulator.checks.finding import Finding, Stopped
-from cutecc.emulator.grid import Dim3, cluster_and_rank, cluster_of, clusters_of, index_of
+from cutecc.emulator.grid import Dim3, cluster_and_rank, cluster_of, clusters_of, index_of, is_cooperative
 from cutecc.emulator.instructions.table import Step
 from cutecc.emulator.limits import Budget, Limits, raising
 from cutecc.emulator.machine.block import Block, Cluster
@@ -117,6 +117,7 @@ def run_wave(
         launch.shared_bytes,
         program.shared_bytes + launch.shared_bytes,
         program.target,
+        program.grid_workspace if is_cooperative(launch) else 0,
     )
     _check_memory(program, shape, len(wave), budget.limits)
     machine = Machine(

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from cutecc.target import Target
+
+if TYPE_CHECKING:
+    from cutecc.record import Compilation
 
 OPTION_NAMES = ("check", "schedule", "seed", "blocks", "counters", "processes", "shared", "limits")
 """Keyword arguments of a call on the CPU that are options of the emulator."""
@@ -17,7 +21,18 @@ LINE_INFO_HINT = (
     "compile it with line info to see the lines of Python: "
     "options=cutecc.CompileOptions(line_info=True), or --line-info in a shell"
 )
-"""For code that does not say its lines."""
+"""For code of kernels in Python that does not say its lines."""
+FOREIGN_LINE_INFO_HINT = (
+    "compile it with line info to see the lines of its source: nvcc -lineinfo, numba's lineinfo=True"
+)
+"""The same for PTX of another compiler."""
+FOREIGN = "another compiler"
+"""The pipeline of such code in its record."""
+
+
+def line_hint(compilation: Compilation) -> str:
+    """How code that does not say its lines would."""
+    return FOREIGN_LINE_INFO_HINT if compilation.pipeline == FOREIGN else LINE_INFO_HINT
 
 
 def emulated_target(targets: Iterable[str]) -> str:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import cast
 
 from cutecc.ptx.constants import parse_constant
-from cutecc.ptx.scanner import ATTRIBUTE, BRACE, COMMA, IDENTIFIER, Scanner
-from cutecc.ptx.syntax import Immediate, StateSpace, Variable
+from cutecc.ptx.scanner import ATTRIBUTE, BRACE, COMMA, IDENTIFIER, NAME, Scanner
+from cutecc.ptx.syntax import Immediate, InitialAddress, StateSpace, Symbol, Variable
 from cutecc.ptx.types import TYPE_BITS
 
 TYPE_BYTES = {"pred": 1, **{name: bits // 8 for name, bits in TYPE_BITS.items() if bits >= 8}}
@@ -27,6 +27,10 @@ _DIMENSION = re.compile(r"\[([^\[\]]*)\]")
 _EQUALS = re.compile("=")
 _CLOSE = re.compile(r"\}")
 _VALUE = re.compile(r"[^,{};]+")
+_ADDRESS = re.compile(
+    rf"(?:(?P<mask>0[xX][fF]{{2}}0*)\s*\(\s*)?(?P<generic>generic\s*\(\s*)?(?P<name>{NAME})(?(generic)\s*\))"
+    r"(?:\s*(?P<sign>[-+])\s*(?P<offset>[^\s()]+))?(?(mask)\s*\))"
+)
 _LARGEST_ALIGNMENT = 1 << 20
 """Bytes: far more than any hardware asks for."""
 _MOST = 1 << 32
@@ -105,14 +109,15 @@ def read_variable(scanner: Scanner, kind: Kind, *, is_extern: bool = False) -> V
     if kind.vector > 1:
         dimensions.append(kind.vector)
     row = _small(scanner, math.prod(size for size in dimensions[1:] if size is not None), "elements")
-    initial = _read_initial(scanner, kind.type, dimensions) if scanner.take(_EQUALS) else None
+    addresses: list[InitialAddress] = []
+    initial = _read_initial(scanner, kind.type, dimensions, addresses, 0) if scanner.take(_EQUALS) else None
     if not dimensions:
         count = 1
     elif dimensions[0] is not None:
         count = _small(scanner, dimensions[0] * row, "elements")
     else:
         count = None if initial is None else len(initial) // TYPE_BYTES[kind.type]
-    return Variable(name, kind.space, kind.type, count, kind.align, initial, is_extern)
+    return Variable(name, kind.space, kind.type, count, kind.align, initial, is_extern, tuple(addresses))
 
 
 def _dimension(scanner: Scanner, text: str) -> int | None:
@@ -131,42 +136,59 @@ def _small(scanner: Scanner, count: int, what: str) -> int:
     return count
 
 
-def _read_initial(scanner: Scanner, type_: str, dimensions: list[int | None]) -> bytes:
-    """An initial value: a constant, or constants in braces for each dimension; what is left out is zero."""
+def _read_initial(
+    scanner: Scanner, type_: str, dimensions: list[int | None], addresses: list[InitialAddress], start: int
+) -> bytes:
+    """An initial value: a constant, or constants in braces for each dimension; what is left out is zero.
+
+    It begins `start` bytes from that of its variable. What is an address is added to `addresses`.
+    """
     if not dimensions:
         braced = scanner.take(BRACE)
-        value = _read_value(scanner, type_)
+        value = _read_value(scanner, type_, addresses, start)
         if braced:
             scanner.expect(_CLOSE, "'}'")
         return value
     scanner.expect(BRACE, "'{'")
-    parts: list[bytes] = []
+    found = bytearray()
     while not scanner.take(_CLOSE):
-        if parts:
+        if found:
             scanner.expect(COMMA, "',' or '}'")
         scanner.skip_blanks()
         nested = len(dimensions) > 1 and scanner.text.startswith("{", scanner.position)
-        parts.append(_read_initial(scanner, type_, dimensions[1:] if nested else []))
-    found = b"".join(parts)
+        inner = dimensions[1:] if nested else []
+        found += _read_initial(scanner, type_, inner, addresses, start + len(found))
     size = math.prod(size for size in dimensions[1:] if size is not None) * TYPE_BYTES[type_]
     size = -(-len(found) // size) * size if dimensions[0] is None else dimensions[0] * size
     if size > _MOST_INITIAL:
         raise scanner.error(f"an initial value of {size:,} bytes")
     if len(found) > size:
         raise scanner.error("more initial values than elements")
-    return found.ljust(size, b"\0")
+    return bytes(found).ljust(size, b"\0")
 
 
-def _read_value(scanner: Scanner, type_: str) -> bytes:
+def _read_value(scanner: Scanner, type_: str, addresses: list[InitialAddress], start: int) -> bytes:
     text = scanner.expect(_VALUE, "a constant")[0].strip()
     constant = parse_constant(text)
     if constant is None:
-        raise scanner.error(f"the initial value '{text}' is no constant: addresses as initial values are not supported")
+        size = TYPE_BYTES[type_]
+        addresses.append(_initial_address(scanner, text, start, size))
+        return bytes(size)
     try:
         bits = _bits(constant, type_)
     except OverflowError:
         raise scanner.error(f"the initial value '{text}' is larger than any of type '.{type_}'") from None
     return (bits & ((1 << 8 * TYPE_BYTES[type_]) - 1)).to_bytes(TYPE_BYTES[type_], "little")
+
+
+def _initial_address(scanner: Scanner, text: str, place: int, size: int) -> InitialAddress:
+    found = _ADDRESS.fullmatch(text)
+    offset = parse_constant(found["offset"]) if found and found["offset"] else Immediate("integer", 0)
+    if found is None or offset is None or offset.kind != "integer":
+        raise scanner.error(f"the initial value '{text}' is neither a constant nor the address of a variable")
+    symbol = Symbol(found["name"], -offset.bits if found["sign"] == "-" else offset.bits)
+    shift = 4 * (len(found["mask"]) - len("0xFF")) if found["mask"] else 0
+    return InitialAddress(place, size, symbol, found["generic"] is not None, shift)
 
 
 def _bits(constant: Immediate, type_: str) -> int:

@@ -120,6 +120,20 @@ class Instruction:
 
 
 @dataclass(frozen=True, slots=True)
+class InitialAddress:
+    """An address in the initial value of a variable: `generic(table)+8`, or one byte of it, `0xFF00(table)`."""
+
+    place: int
+    """Bytes from the start of the variable."""
+    size: int
+    """Bytes that it takes there."""
+    symbol: Symbol
+    is_generic: bool = False
+    shift: int = 0
+    """Bits of the address below those that are taken."""
+
+
+@dataclass(frozen=True, slots=True)
 class Variable:
     """A variable or parameter."""
 
@@ -133,6 +147,8 @@ class Variable:
     """Bytes."""
     initial: bytes | None = None
     is_extern: bool = False
+    addresses: tuple[InitialAddress, ...] = ()
+    """What the initial value, which has zeros there, has besides constants."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +207,8 @@ def callee_of(instruction: Instruction) -> str | None:
     """The name of the function that an instruction calls; `None` for other instructions and calls of a pointer."""
     if instruction.opcode != "call":
         return None
-    return next((each.name for each in instruction.operands if isinstance(each, Symbol)), None)
+    called = next((each for each in instruction.operands if not isinstance(each, Arguments)), None)
+    return called.name if isinstance(called, Symbol) else None
 
 
 def _simple_operands(operands: Iterable[Operand]) -> Iterator[Operand]:

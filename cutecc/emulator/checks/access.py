@@ -31,6 +31,8 @@ class Access:
     finding: MakeFinding
     same_value: Callable[[Numbers, Numbers], NDArray[np.bool_]] | None = None
     """Whether pairs of parts write the same value; `None` where nobody knows."""
+    changes: Callable[[Numbers], NDArray[np.bool_]] | None = None
+    """Whether parts write another value than there is; `None` where nobody knows."""
     proxy: int | None = None
     """The row of a view for the proxy that it is in, if it is not the generic one."""
     owners: Numbers | None = None
@@ -45,7 +47,7 @@ class Access:
 
     def part(self, chosen: Numbers) -> Access:
         """Some of the parts."""
-        same = self.same_value
+        same, changes = self.same_value, self.changes
         return Access(
             self.operation,
             self.kind,
@@ -54,6 +56,7 @@ class Access:
             self.views[chosen],
             lambda text, number, other, kind: self.finding(text, int(chosen[number]), other, kind),
             None if same is None else lambda one, two: same(chosen[one], chosen[two]),
+            None if changes is None else lambda parts: changes(chosen[parts]),
             self.proxy,
             None if self.owners is None else self.owners[chosen],
             self.since,

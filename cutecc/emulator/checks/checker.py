@@ -29,6 +29,7 @@ from cutecc.emulator.checks.reports import Reports
 from cutecc.emulator.checks.shadow import SharedShadow
 from cutecc.emulator.checks.signals import Signals
 from cutecc.emulator.checks.spreading import LOADS, STORES, undefined_registers
+from cutecc.emulator.checks.stored_values import changes, same_value
 from cutecc.emulator.checks.synchronisation import Synchronisation
 from cutecc.emulator.checks.tensor_cells import TensorAccess, TensorCells
 from cutecc.emulator.checks.undefined import Undefined
@@ -154,7 +155,9 @@ class Checker(Watch):
             proxy=PROXY_TENSOR_MAP if operation.form.opcode == "cp" and operation.form.has("tensor") else None,
         )
         if kind == "write" and (operation.form.opcode == "st" or operation.form.has("init")):
-            access.same_value = lambda one, two: self._same_value(gang, mask, operation, one, two)
+            access.same_value = lambda one, two: same_value(gang, mask, operation, one, two)
+            if space == "shared" and operation.form.opcode == "st":
+                access.changes = lambda parts: changes(gang, mask, operation, addresses, parts)
         self._note(access, chosen, size)
         if self._strong[operation.index]:
             self._locations.access(threads, operation, kind, space, chosen)
@@ -252,21 +255,6 @@ class Checker(Watch):
             self._local.write(gang, lanes, addresses, size)
             if self.undefined is not None:
                 self.undefined.of(gang).local = lanes.mask, addresses, size
-
-    def _same_value(
-        self, gang: Gang, mask: Mask, operation: Operation, one: NDArray[Any], two: NDArray[Any]
-    ) -> NDArray[np.bool_]:
-        """Whether pairs of threads, by their place in the mask, store the same."""
-        if operation.form.has("bulk"):
-            return np.ones(len(one), np.bool_)
-        counts = operation.form.opcode == "mbarrier"
-        read = operation.reader(operation.operands[1], "u32" if counts else operation.form.type)
-        values: Any = read(gang)
-        result = np.ones(len(one), np.bool_)
-        for value in cast("tuple[Any, ...]", values if isinstance(values, tuple) else (values,)):
-            flat = np.broadcast_to(value, gang.shape)[mask]
-            result &= flat[one] == flat[two]
-        return result
 
     # Order.
 

@@ -9,6 +9,8 @@ What counts as ordered, beside what `clocks` says:
   it: that read has taken its value. (A read after a write still does; PTX promises nothing, and compilers use that.)
 - Threads of one warp that write the same value to the same byte in one instruction do not race; nor do the bulk copies
   that they start by one instruction: whole warps start one that is the same for all of them.
+- In shared memory a store of the value that is there already does not race with the store that put it there: whichever
+  comes last, the same remains. Compilers have all warps write what all of them hold.
 
 Of global memory not every reader is remembered (`shadow.GlobalShadow`), so a race of a write with an earlier read can
 be missed where many threads have read the same byte, and the last of them are ordered before the write. A race that is
@@ -192,6 +194,8 @@ class Races:
         harmless = (strong > 0) & (own_strength > 0)
         if harmless.any():
             harmless &= (mine >> shift == agents >> shift) | ((strong == WIDE) & (own_strength == WIDE))
+        if did == "write" and access.changes is not None:
+            harmless |= ~access.changes(parts)
         inits = self._initialises[self._history.operations(events)]
         if inits.any():
             harmless[inits] |= self._clocks.knows(access.views[parts[inits]], agents[inits], events[inits], INITS)
@@ -315,10 +319,11 @@ class Races:
         others = order[np.searchsorted(access.agents, winners, sorter=order)]
         same = np.zeros(len(parts), np.bool_) if access.same_value is None else access.same_value(parts, others)
         near = access.agents[parts] >> 5 == access.agents[others] >> 5
-        parts, others, same = [each[~(near & same)] for each in (parts, others, same)]
+        bad = ~(same & (near | (access.changes is not None)))
+        parts, others, same = parts[bad], others[bad], same[bad]
         # Those that matter come first.
         order = np.argsort(same, kind="stable")
-        parts, others, same = parts[order], others[order], same[order]
+        parts, others = parts[order], others[order]
         if not len(parts):
             return
         operation = access.operation

@@ -6,13 +6,13 @@ others are looked at while the program runs. The accumulators of `wgmma` are rea
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from cutecc.emulator.instructions.operation import Operation
 from cutecc.emulator.machine.program import Program
-from cutecc.ptx.syntax import Address, Operand, Register, Symbol, callee_of, registers_in
+from cutecc.ptx.syntax import Address, Operand, Register, Symbol, registers_in
 
 _NO_RESULT = {"bar", "barrier", "nanosleep", "brx", "bra", "setmaxnreg", "ret", "exit"}
 """Opcodes whose first operand is read though it may be a register. (Of others it is an address, where it is read.)"""
@@ -144,7 +144,6 @@ def successors(program: Program) -> list[tuple[int, ...]]:
         name = operation.scope.function.name
         first.setdefault(name, operation.index)
         last[name] = operation.index
-    calls = _calls(program, first)
 
     def place(operation: Operation, label: str) -> int:
         function = operation.scope.function
@@ -164,29 +163,18 @@ def successors(program: Program) -> list[tuple[int, ...]]:
                 targets = [*(place(operation, label) for label in labels), index + 1]
             case "ret":
                 name = operation.scope.function.name
-                targets = [call + 1 for call, callee in calls.items() if callee == name]
+                own = first[name]
+                targets = [back for calls in program.calls.values() for back, start in calls.items() if start == own]
             case "exit":
                 pass
-            case "call" if index in calls:
-                targets = [first[calls[index]]]
+            case "call" if index in program.calls:
+                targets = [*program.calls[index].values()]
             case _:
-                targets = [index + 1]
+                targets = [program.jumps.get(index, index + 1)]
         if guarded:
             targets.append(index + 1)
         found.append(tuple(dict.fromkeys(target for target in targets if target < len(operations))))
     return found
-
-
-def _calls(program: Program, functions: Collection[str]) -> dict[int, str]:
-    """By operation that calls one of the program's functions, which."""
-    return {
-        operation.index: target
-        for operation in program.operations
-        if operation.form.opcode == "call"
-        and program.controls[operation.index] is not None
-        and (target := callee_of(operation.instruction)) is not None
-        and target in functions
-    }
 
 
 def _name(operand: Operand) -> str:

@@ -43,10 +43,13 @@ class _Column:
     """Narrow terminals leave out columns of high rank."""
 
 
-def counter_tables(counters: Counters, *, width: int, lines: int | None = 20) -> RenderableType:
+def counter_tables(
+    counters: Counters, *, width: int, lines: int | None = 20, hint: str | None = LINE_INFO_HINT
+) -> RenderableType:
     """For each kernel its sums and its lines, those that most instructions were executed for first.
 
-    `width` is that of the terminal, in columns; `lines` how many lines of Python are shown, `None` for all.
+    `width` is that of the terminal, in columns; `lines` how many lines of the source are shown, `None` for all; `hint`
+    says how code without lines gets some.
     """
     parts: list[RenderableType] = []
     names = [short_kernel_name(kernel) for kernel in counters.kernels]
@@ -54,8 +57,8 @@ def counter_tables(counters: Counters, *, width: int, lines: int | None = 20) ->
         # Not the table's own title: rich would break a long name.
         parts.append(Text(name if names.count(name) == 1 else kernel, style="bold", no_wrap=True, overflow="ellipsis"))
         parts += [_summary(counters, kernel, width), line_table(counters, kernel, width=width, lines=lines)]
-    if counters.kernels and all(each.location is None for each in counters.instructions):
-        parts.append(Text(LINE_INFO_HINT))
+    if hint and counters.kernels and all(each.location is None for each in counters.instructions):
+        parts.append(Text(hint))
     return Group(*parts)
 
 

@@ -102,6 +102,8 @@ class Operation:
                 space, address = self.symbol(name)
                 if space == "shared" and self.scope.names_ranks:
                     return lambda gang: _as(gang.shared_base + np.uint64(address + offset), dtype)
+                if space == "local" and self.scope.has_frames:
+                    return lambda gang: _as(gang.stack + np.uint64(address + offset), dtype)
                 constant = np.array((address + offset) & (2**64 - 1), np.uint64).astype(dtype)[()]
                 return lambda gang: constant
             case Not(register) if dtype.kind == "b":

@@ -129,6 +129,9 @@ _REGISTERS: dict[str, Callable[[Gang], Array]] = {
     "dynamic_smem_size": _of_shape(lambda machine: machine.shape.dynamic_shared_bytes),
     "total_smem_size": _of_shape(_own_shared_bytes),
     "aggr_smem_size": _of_shape(_all_shared_bytes),
+    # Where cooperative groups find what the blocks of a grid meet by: the upper and the lower half of its address.
+    "envreg1": _of_shape(lambda machine: machine.shape.grid_workspace >> 32),
+    "envreg2": _of_shape(lambda machine: machine.shape.grid_workspace & 0xFFFFFFFF),
     "current_graph_exec": _of_shape(lambda machine: 0, np.uint64),
 }
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from cutecc.emulator.instructions.operation import Operation
     from cutecc.emulator.machine.gang import Gang
     from cutecc.emulator.machine.lanes import Array, Lanes
+    from cutecc.emulator.machine.stack import Frame
 
 Move = Callable[["Gang", "Lanes"], None]
 _Read = Callable[["Gang", "Lanes"], list["Array"]]
@@ -36,10 +37,11 @@ def external_call(operation: Operation, function: Provided, declaration: Functio
     return step
 
 
-def moves(operation: Operation, inner: Operation, function: Function) -> tuple[Move, Move]:
+def moves(operation: Operation, inner: Operation, function: Function, frame: Frame | None) -> tuple[Move, Move]:
     """Copies of arguments to a function of the program, before it runs, and of its results behind that.
 
-    `inner` is the call as the function would see it, with its names.
+    `inner` is the call as the function would see it, with its names; `frame` is what the call keeps of a function that
+    may be active already.
     """
     results, arguments = _lists(operation, function)
     there = [
@@ -50,25 +52,46 @@ def moves(operation: Operation, inner: Operation, function: Function) -> tuple[M
         (_argument(inner, _symbol(formal), formal), _result(operation, actual, formal))
         for actual, formal in zip(results, function.results, strict=True)
     ]
-    return _all(there), _all(back)
+    if frame is None:
+        return _all(there), _all(back)
+    return (
+        _all(there, lambda gang, lanes: frame.enter(operation, gang, lanes.mask)),
+        _all(back, lambda gang, lanes: frame.leave(gang, lanes.mask)),
+    )
 
 
-def _all(pairs: Sequence[tuple[_Read, _Write]]) -> Move:
+def fits(operation: Operation, function: Function) -> bool:
+    """Whether a call has as many results and arguments as a function."""
+    results, arguments = _given(operation)
+    return (len(results), len(arguments)) == (len(function.results), len(function.parameters))
+
+
+def _all(pairs: Sequence[tuple[_Read, _Write]], between: Move | None = None) -> Move:
+    """Reads all, does something, and then writes all."""
+
     def move(gang: Gang, lanes: Lanes) -> None:
-        for read, write in pairs:
-            write(gang, lanes, read(gang, lanes))
+        values = [read(gang, lanes) for read, _ in pairs]
+        if between is not None:
+            between(gang, lanes)
+        for (_, write), value in zip(pairs, values, strict=True):
+            write(gang, lanes, value)
 
     return move
 
 
 def _lists(operation: Operation, function: Function) -> tuple[Sequence[Operand], Sequence[Operand]]:
     """What a call gives back and what it takes, as the function is declared."""
+    if not fits(operation, function):
+        raise operation.error(f"the call does not fit the declaration of '{function.name}'")
+    return _given(operation)
+
+
+def _given(operation: Operation) -> tuple[Sequence[Operand], Sequence[Operand]]:
+    """The results and the arguments of a call."""
     lists = [each.items for each in operation.operands if isinstance(each, Arguments)]
     if len(lists) == 1:
         lists = [lists[0], ()] if isinstance(operation.operands[0], Arguments) else [(), lists[0]]
     results, arguments = lists if len(lists) == 2 else [(), ()]
-    if (len(results), len(arguments)) != (len(function.results), len(function.parameters)):
-        raise operation.error(f"the call does not fit the declaration of '{function.name}'")
     return results, arguments
 
 

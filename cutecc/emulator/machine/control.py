@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -67,16 +68,41 @@ def leave(index: int, condition: Reader | None, exits: bool) -> Control:
     return control
 
 
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A function that a call may be of."""
+
+    address: int
+    first: int
+    """Its first operation."""
+    back: int
+    """The operation that it returns to."""
+    give: Callable[[Gang, Lanes], None]
+    """Copies arguments to the function's parameters."""
+
+
 def call(
-    operation: Operation, target: int, condition: Reader | None, pass_arguments: Callable[[Gang, Lanes], None]
+    operation: Operation, targets: Sequence[Target], address: Reader | None, condition: Reader | None, end: int
 ) -> Control:
-    """`call` of a function of the program; `pass_arguments` copies them to the function's parameters."""
+    """`call` of the only target, or of the one at an address. Another address is a fault, and the thread's end.
+
+    Threads that call nothing go on at `end`.
+    """
 
     def control(fragment: Fragment) -> list[Way]:
-        mask, ways = _apart(fragment, condition, operation.index)
-        if mask.any():
-            pass_arguments(fragment.gang, Lanes(mask))
-            ways.append((target, mask, (*fragment.returns, operation.index + 1)))
+        gang = fragment.gang
+        mask, ways = _apart(fragment, condition, end - 1)
+        addresses = None if address is None else np.broadcast_to(address(gang), mask.shape)
+        for target in targets:
+            chosen = mask if addresses is None else mask & (addresses == target.address)
+            if chosen.any():
+                target.give(gang, Lanes(chosen))
+                ways.append((target.first, chosen, (*fragment.returns, target.back)))
+        if addresses is not None:
+            wrong = mask & ~np.isin(addresses, [target.address for target in targets])
+            if wrong.any():
+                text = f"calls 0x{int(addresses[wrong][0]):x}, which is no function that it could call so"
+                gang.machine.fault("out-of-bounds", text, operation, gang, wrong)
         return ways
 
     return control

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -14,15 +15,17 @@ from cutecc.emulator.instructions.operation import Operation, Reader
 from cutecc.emulator.instructions.table import Step, find
 from cutecc.emulator.limits import Limits
 from cutecc.emulator.machine import control
-from cutecc.emulator.machine.calling import external_call, moves
+from cutecc.emulator.machine.call_graph import CallGraph
+from cutecc.emulator.machine.calling import external_call, fits, moves
 from cutecc.emulator.machine.lanes import Lanes
 from cutecc.emulator.machine.layout import Layout
 from cutecc.emulator.machine.polling import awaits_blocks, is_polling
 from cutecc.emulator.machine.program import FunctionScope, Program
+from cutecc.emulator.machine.stack import Frame, Stack
 from cutecc.emulator.machine.wide_registers import split_wide
 from cutecc.emulator.numbers.compiled import together
 from cutecc.errors import EmulatorError
-from cutecc.ptx.syntax import Function, Instruction, Module, Operand, Register, Symbol, callee_of
+from cutecc.ptx.syntax import Arguments, Function, Instruction, Module, Operand, Register, Special, Symbol, callee_of
 
 if TYPE_CHECKING:
     from cutecc.emulator.machine.fragment import Waiting
@@ -33,14 +36,12 @@ FAMILIES = (
     *("move", "loads_and_stores", "atomics", "warp", "cp_async", "ldmatrix", "mma", "wgmma"),
     *("tcgen05_allocation", "tcgen05_transfer", "tcgen05_pipe", "tcgen05_copy", "tcgen05_mma"),
     *("barriers", "cluster_barrier", "fences", "mbarrier", "bulk_groups", "bulk", "tensor_copy", "tensormap"),
-    *("cluster", "launch_control", "control_hints", "calls"),
+    *("cluster", "launch_control", "control_hints", "calls", "video"),
 )
 """The files of `cutecc.emulator.instructions` that fill the table."""
 
 _find = cache(find)
 _CONTROL = ("bra", "brx", "ret", "exit", "call")
-_DEEPEST = 100
-"""Functions that call one another, a kernel the first."""
 _MALFORMED = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
 """What making a step comes to for operands of another number or kind than its instruction has.
 
@@ -49,27 +50,31 @@ Only while PTX is decoded: what a step raises is a mistake of the emulator's own
 
 
 def decode(module: Module, kernel: str, limits: Limits = Limits()) -> Program:
-    """The program of an entry of the module. Raises `EmulatorError` when the module does not have it or recurses."""
+    """The program of an entry of the module. Raises `EmulatorError` when the module does not have it."""
     load_families()
     entry = module.functions.get(kernel)
     if entry is None or not entry.is_entry:
         raise EmulatorError(f"the PTX has no kernel '{kernel}'")
-    functions = [split_wide(function) for function in _reachable(module, entry)]
-    layout = Layout(module, functions, limits)
+    module = replace(module, functions={name: split_wide(each) for name, each in module.functions.items()})
+    graph = CallGraph(module, module.functions[kernel])
+    layout = Layout(module, graph.functions, limits)
     program = Program(kernel, module.target, parameters=entry.parameters)
     program.required_block = entry.directives.get("reqntid", ())
     decoders: dict[str, _Decoder] = {}
-    pairs = any("cta_group::2" in each.modifiers for function in functions for each in function.instructions)
+    pairs = any("cta_group::2" in each.modifiers for function in graph.functions for each in function.instructions)
     slot, start = 0, 0
-    for function in functions:
-        scope = FunctionScope(function, slot, layout.symbols(function), pairs)
-        decoders[function.name] = decoder = _Decoder(function, scope, start, module, decoders)
+    for function in graph.functions:
+        recursive = graph.is_recursive(function, function)
+        scope = FunctionScope(function, slot, layout.symbols(function), names_ranks=pairs, has_frames=recursive)
+        decoders[function.name] = decoder = _Decoder(function, scope, start, module, graph, decoders)
         program.widths += scope.widths
         program.registers[function.name] = list(function.registers)
         slot += len(scope.widths)
         start += decoder.size
         limits.check("registers", slot, "the kernel and what it calls declare")
     layout.place_dynamic()
+    if any(decoder.scope.has_frames for decoder in decoders.values()):
+        program.stack = Stack(layout.local_bytes)
     with together():
         for decoder in decoders.values():
             decoder.decode(program)
@@ -78,9 +83,12 @@ def decode(module: Module, kernel: str, limits: Limits = Limits()) -> Program:
     for index in reversed(range(stop)):
         stop = index if program.controls[index] is not None else stop
         program.stops[index] = stop
+    if any(Special("%envreg1") in each.operands for function in graph.functions for each in function.instructions):
+        program.grid_workspace = layout.take_grid_workspace()
     program.module_image = bytes(layout.image)
-    program.shared_bytes, program.local_bytes = layout.shared_bytes, layout.local_bytes
-    if any("tcgen05" in each.opcode for function in functions for each in function.instructions):
+    program.shared_bytes = layout.shared_bytes
+    program.local_bytes = layout.local_bytes if program.stack is None else program.stack.bytes
+    if any("tcgen05" in each.opcode for function in graph.functions for each in function.instructions):
         from cutecc.emulator.machine.late_registers import wait_for_registers
 
         wait_for_registers(program)
@@ -94,27 +102,6 @@ def load_families() -> None:
         importlib.import_module(f"cutecc.emulator.instructions.{family}")
 
 
-def _reachable(module: Module, entry: Function) -> list[Function]:
-    """The kernel and all functions of the module that it calls, each once."""
-    found: dict[str, Function] = {}
-
-    def visit(function: Function, callers: tuple[str, ...]) -> None:
-        if function.name in callers:
-            raise EmulatorError(f"the emulator has no recursion: '{function.name}' calls itself")
-        if len(callers) > _DEEPEST:
-            raise EmulatorError(f"'{function.name}' is called through more than {_DEEPEST} other functions")
-        if function.name in found:
-            return
-        found[function.name] = function
-        for instruction in function.instructions:
-            called = module.functions.get(callee_of(instruction) or "")
-            if called is not None and not called.is_declaration:
-                visit(called, (*callers, function.name))
-
-    visit(entry, ())
-    return [*found.values()]
-
-
 @dataclass(eq=False)
 class _Decoder:
     """Decodes one function."""
@@ -123,18 +110,17 @@ class _Decoder:
     scope: FunctionScope
     start: int
     module: Module
+    graph: CallGraph
     decoders: dict[str, _Decoder]
 
     def __post_init__(self) -> None:
-        sizes = [2 if self._calls_inside(each) else 1 for each in self.function.instructions]
+        # Behind a call there is for each function of the program that it may be of an operation that takes its results;
+        # where there are several, also one that goes on behind them all.
+        counts = [len(self.graph.callees(each)) for each in self.function.instructions]
+        sizes = [1 + (count if count < 2 else 2 * count) for count in counts]
         self._places = [*accumulate(sizes, initial=self.start)]
         """Of each instruction, and of the end: the index of its operation."""
         self.size = self._places[-1] + 1 - self.start  # with the exit at the end
-
-    def _calls_inside(self, instruction: Instruction) -> bool:
-        """Whether it calls a function of the program: an operation behind it takes the results."""
-        called = self.module.functions.get(callee_of(instruction) or "")
-        return called is not None and not called.is_declaration
 
     def decode(self, program: Program) -> None:
         for number, instruction in enumerate(self.function.instructions):
@@ -153,7 +139,8 @@ class _Decoder:
 
     def _decode(self, program: Program, operation: Operation) -> None:
         opcode, condition = operation.instruction.opcode, operation.condition()
-        is_outside = opcode == "call" and not self._calls_inside(operation.instruction)
+        callees = self.graph.callees(operation.instruction)
+        is_outside = opcode == "call" and not callees
         if opcode not in _CONTROL or is_outside:
             try:
                 step = self._external_call(operation) if is_outside else self._step(operation)
@@ -162,7 +149,7 @@ class _Decoder:
                 step = _failing(error)
             self._add(program, operation, step if condition is None else guarded(step, condition), None)
         elif opcode == "call":
-            self._add_call(program, operation, condition)
+            self._add_call(program, operation, condition, callees)
         else:
             self._add(program, operation, None, self._control(operation, condition, program))
 
@@ -233,14 +220,39 @@ class _Decoder:
             raise operation.error(f"the emulator cannot call '{name or 'a function by its address'}'")
         return external_call(operation, function, declaration)
 
-    def _add_call(self, program: Program, operation: Operation, condition: Reader | None) -> None:
-        """Copies of arguments, the jump, and behind it copies of results."""
-        callee = self.decoders[callee_of(operation.instruction) or ""]
-        inner = callee._operation(operation.index, operation.instruction)
-        give, take = moves(operation, inner, callee.function)
-        self._add(program, operation, None, control.call(operation, callee.start, condition, give))
-        after = self._operation(operation.index + 1, operation.instruction)
-        self._add(program, after, take if condition is None else guarded(take, condition), None)
+    def _add_call(
+        self, program: Program, operation: Operation, condition: Reader | None, callees: Sequence[Function]
+    ) -> None:
+        """Copies of arguments and the jump to one of `callees`; behind it, for each, copies of results."""
+        by_address = callee_of(operation.instruction) is None
+        several = len(callees) > 1
+        end = operation.index + 1 + len(callees) * (1 + several)
+        targets: list[control.Target] = []
+        takes: list[Step] = []
+        for callee, back in zip(callees, range(operation.index + 1, end, 1 + several), strict=True):
+            decoder = self.decoders[callee.name]
+            inner = decoder._operation(operation.index, operation.instruction)
+            if by_address and not fits(operation, callee):
+                takes.append(_nothing)
+                continue
+            give, take = moves(operation, inner, callee, self._frame(program, decoder))
+            targets.append(control.Target(self.scope.address_of(callee.name), decoder.start, back, give))
+            takes.append(take)
+        program.calls[operation.index] = {target.back: target.first for target in targets}
+        chosen = operation.reader(_callee(operation), "u64") if by_address else None
+        self._add(program, operation, None, control.call(operation, targets, chosen, condition, end))
+        for take in takes:
+            self._add(program, self._operation(len(program.operations), operation.instruction), take, None)
+            if several:
+                jump = self._operation(len(program.operations), operation.instruction)
+                self._add(program, jump, None, control.branch(jump.index, end, None))
+                program.jumps[jump.index] = end
+
+    def _frame(self, program: Program, callee: _Decoder) -> Frame | None:
+        """What a call has to keep of a function that may be active already."""
+        if program.stack is None or not self.graph.is_recursive(self.function, callee.function):
+            return None
+        return Frame(program.stack, callee.scope.slots)
 
 
 def guarded(step: Step, condition: Reader) -> Step:
@@ -258,6 +270,15 @@ def _failing(error: EmulatorError) -> Step:
         raise error
 
     return step
+
+
+def _nothing(gang: Gang, lanes: Lanes) -> None:
+    """Behind a call of a function that it cannot be of."""
+
+
+def _callee(operation: Operation) -> Operand:
+    """The operand that is the address of the function that is called."""
+    return next(each for each in operation.operands if not isinstance(each, Arguments))
 
 
 def _label(operation: Operation, operand: Operand) -> str:

@@ -53,6 +53,10 @@ class Gang:
         sizes = np.array([[block.threads] for block in self.blocks])
         self.alive: Mask = self.threads < sizes
         """Threads that exist and have not exited."""
+        self.depth: Array = np.zeros(self.shape, np.int64)
+        """Calls of functions that call themselves, each inside of another, that each thread is in."""
+        self.stack: Array = np.zeros(self.shape, np.uint64)
+        """Where local variables of such a function begin, in each thread's local memory."""
         self.fragments: list[Fragment] = []
         self.changes = 0
         """Grows whenever something happens that its threads may be waiting for."""

@@ -7,9 +7,15 @@ from collections.abc import Mapping, Sequence
 
 from cutecc.emulator.limits import Limits
 from cutecc.emulator.machine.program import reserved_shared_bytes
-from cutecc.emulator.memory.spaces import MODULE_APERTURE
+from cutecc.emulator.memory.spaces import FUNCTION_APERTURE, MODULE_APERTURE, OFFSET_MASK, SHARED_APERTURE
+from cutecc.errors import EmulatorError
 from cutecc.ptx.declarations import TYPE_BYTES
 from cutecc.ptx.syntax import Function, Module, Variable, symbols_of
+
+_FUNCTION_BYTES = 16
+"""Between addresses of functions."""
+_WORKSPACE_WORDS = 8
+"""Of which cooperative groups use the first two: the size, and their barrier."""
 
 
 class Layout:
@@ -22,7 +28,9 @@ class Layout:
         self.image = bytearray()
         self.local_bytes = 0
         self.shared_bytes = reserved_shared_bytes(module.target)
-        self._module: dict[str, tuple[str, int]] = dict.fromkeys(module.functions, ("function", 0))
+        self._module: dict[str, tuple[str, int]] = {
+            name: ("function", function_address(number)) for number, name in enumerate(module.functions)
+        }
         self._dynamic: list[Variable] = []
         self._tables: list[ChainMap[str, tuple[str, int]]] = []
         """What names mean, of each function."""
@@ -35,6 +43,23 @@ class Layout:
                     self._module[variable.name] = ("shared", self._take_shared(variable))
             else:
                 self._module[variable.name] = self._take_module(variable)
+        for variable in module.variables.values():
+            if variable.addresses:
+                self._place_addresses(variable)
+
+    def _place_addresses(self, variable: Variable) -> None:
+        """Put addresses into the initial value of a variable. Raises `EmulatorError` for one of an unknown name."""
+        start = self._module[variable.name][1] & OFFSET_MASK
+        for each in variable.addresses:
+            found = self._module.get(each.symbol.name)
+            if found is None:
+                raise EmulatorError(f"the PTX does not declare '{each.symbol.name}', which '{variable.name}' points to")
+            space, address = found
+            # In its own space an address is an offset, but for global variables.
+            window = {"const": MODULE_APERTURE, "shared": SHARED_APERTURE}.get(space, 0) if each.is_generic else 0
+            bits = ((address + each.symbol.offset) | window) % (1 << 64) >> each.shift
+            place = start + each.place
+            self.image[place : place + each.size] = (bits % (1 << 8 * each.size)).to_bytes(each.size, "little")
 
     def symbols(self, function: Function) -> Mapping[str, tuple[str, int]]:
         """What names mean in a function: state space and address; once `place_dynamic` is called, all of them."""
@@ -64,6 +89,10 @@ class Layout:
         for table in self._tables:
             table.update((variable.name, ("shared", self.shared_bytes)) for variable in self._dynamic)
 
+    def take_grid_workspace(self) -> int:
+        """The address of zeros that the runtime gives the blocks of a cooperative launch to meet by."""
+        return self._take_module(Variable("the grid's workspace", "global", "b32", _WORKSPACE_WORDS, 16))[1]
+
     def _take_shared(self, variable: Variable) -> int:
         address = -(-self.shared_bytes // variable.align) * variable.align
         self.shared_bytes = self._checked(variable, address + size_of(variable))
@@ -85,6 +114,11 @@ class Layout:
         self.image += bytes(address - len(self.image)) + (variable.initial or b"").ljust(size, b"\0")
         # Both are in one image; an address of the constant space is an offset in it.
         return ("const", address) if variable.space == "const" else ("global", MODULE_APERTURE | address)
+
+
+def function_address(number: int) -> int:
+    """The address of a function of the module, by its number there."""
+    return FUNCTION_APERTURE | (number + 1) * _FUNCTION_BYTES
 
 
 def size_of(variable: Variable) -> int:

@@ -39,6 +39,8 @@ class Shape:
     shared_bytes: int = 0
     """Of a block, with its static shared memory."""
     target: str = "sm_90a"
+    grid_workspace: int = 0
+    """The address of what the blocks of a cooperative launch meet by; 0 for others."""
 
     @property
     def threads(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +13,7 @@ from cutecc.emulator.instructions.operation import Operation
 from cutecc.emulator.instructions.table import Step
 from cutecc.emulator.instructions.types import DTYPES, bits_of
 from cutecc.emulator.machine.control import Control
+from cutecc.emulator.machine.stack import Stack
 from cutecc.errors import EmulatorError
 from cutecc.ptx.syntax import Function, Variable, registers_of
 
@@ -45,10 +46,18 @@ class Program:
     """Function → names of its registers; their slots follow one another, functions in this order."""
     module_image: bytes = b""
     """Initial bytes of the module's `.global` and `.const` variables, at their `MODULE_APERTURE` offsets."""
+    grid_workspace: int = 0
+    """The address of what blocks that are launched cooperatively meet by, where the kernel asks for it."""
     shared_bytes: int = 0
     """Static shared memory of a block, with what hardware reserves at its start."""
     local_bytes: int = 0
     """Local memory of a thread."""
+    stack: Stack | None = None
+    """Of a thread, where functions call themselves."""
+    calls: dict[int, dict[int, int]] = field(default_factory=dict[int, dict[int, int]])
+    """By call of functions of the program: where they return to, and where each begins that does."""
+    jumps: dict[int, int] = field(default_factory=dict[int, int])
+    """Where operations behind such calls go on."""
     parameters: tuple[Variable, ...] = ()
     required_block: tuple[int, ...] = ()
     """`.reqntid`, where the kernel has one."""
@@ -67,12 +76,19 @@ class FunctionScope:
     """What names mean in one function."""
 
     def __init__(
-        self, function: Function, first_slot: int, symbols: Mapping[str, tuple[str, int]], names_ranks: bool = False
+        self,
+        function: Function,
+        first_slot: int,
+        symbols: Mapping[str, tuple[str, int]],
+        names_ranks: bool = False,
+        has_frames: bool = False,
     ) -> None:
         """`symbols` are the module's, the function's own and its parameters: state space and address."""
         self.names_ranks = names_ranks
         """Whether addresses of shared variables say which block of the cluster it is: as hardware has them, and as
         kernels for pairs of blocks need them, who make of them the pair's first block's."""
+        self.has_frames = has_frames
+        """Whether local variables lie elsewhere for each call of the function, which may call itself."""
         names = list(function.registers)
         self.function = function
         self._slots = {name: first_slot + number for number, name in enumerate(names)}
@@ -82,6 +98,11 @@ class FunctionScope:
         self._widths = {name: bits_of(DTYPES[type_]) for name, type_ in function.registers.items()}
         self._symbols = symbols
         self._uses: Counter[str] | None = None
+
+    @property
+    def slots(self) -> Sequence[int]:
+        """Those of all registers."""
+        return [*self._slots.values()]
 
     @property
     def widths(self) -> list[np.dtype[Any]]:
@@ -102,6 +123,10 @@ class FunctionScope:
                 name for instruction in self.function.instructions for name in registers_of(instruction)
             )
         return self._uses[register]
+
+    def address_of(self, function: str) -> int:
+        """The address of a function of the module."""
+        return self._symbols[function][1]
 
     def symbol(self, name: str) -> tuple[str, int] | None:
         """State space and address, within that space, of a variable, parameter or function; `None` for others."""

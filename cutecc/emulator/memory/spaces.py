@@ -14,6 +14,8 @@ LOCAL_APERTURE: Final = 2 << APERTURE_SHIFT
 PARAM_APERTURE: Final = 3 << APERTURE_SHIFT
 MODULE_APERTURE: Final = 4 << APERTURE_SHIFT
 """Variables of the module, `.global` and `.const`."""
+FUNCTION_APERTURE: Final = 5 << APERTURE_SHIFT
+"""Functions, which have addresses and no bytes."""
 
 APERTURES: Final = {
     "shared": SHARED_APERTURE,

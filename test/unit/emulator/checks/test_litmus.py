@@ -115,6 +115,17 @@ def test_same_value_in_one_instruction() -> None:
     assert kernels.kinds("st.shared.b32 [%r3], %r1;", threads=32) == [("race", "st", "st")]
 
 
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_the_same_value_in_shared_memory(schedule: str) -> None:
+    """Compilers have all warps write what all of them hold. Who writes another value, or reads, still races."""
+    both = "st.shared.b32 [%r3], 5; "
+    assert kernels.kinds(both, schedule=schedule) == []
+    assert kernels.kinds("st.shared.v2.b32 [%r3], {5, 6};", schedule=schedule) == []
+    assert kernels.kinds("@%p1 st.shared.b32 [%r3], 4; " + both, schedule=schedule) == [("race", "st", "st")]
+    found = kernels.kinds(both + "@%p1 ld.shared.b32 %r8, [%r3]; @%p1 st.shared.b32 [%r5], %r8;", schedule=schedule)
+    assert ("race", "ld", "st") in found or ("race", "st", "ld") in found
+
+
 def test_atomics_do_not_race_with_each_other() -> None:
     """But with a plain access."""
     add = "atom.global.add.u32 %r9, [%rd1], 1;"

@@ -6,6 +6,7 @@ single launch, with the parameters of the entry in their order; all that runs, c
 
 from __future__ import annotations
 
+import math
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,10 +17,12 @@ import numpy as np
 from cutecc.arguments.arrays import read_array
 from cutecc.arguments.dtypes import find_numeric_type
 from cutecc.arguments.grammar import parse_spec
+from cutecc.arguments.numba_arrays import takes_arrays_apart, values_apart
 from cutecc.arguments.specs import NoneSpec, PointerSpec, ScalarSpec, Spec, TensorSpec
 from cutecc.emulator.device import Emulation
 from cutecc.emulator.grid import Dim3
 from cutecc.emulator.machine.layout import size_of
+from cutecc.emulator.names import FOREIGN
 from cutecc.emulator.options import EmulatorOptions
 from cutecc.errors import ArgumentError, UsageError
 from cutecc.kernel import Kernel
@@ -48,6 +51,8 @@ from cutecc.support.spelling import did_you_mean
 _WORD = 8
 """Bytes of an address, and of what a struct is written in."""
 _MOST_THREADS = 1024
+_SCRATCH = 2
+"""Parameters that Triton adds."""
 Argument = Any
 """An array, a number, `None` for a null pointer, or the bytes of a struct."""
 
@@ -60,8 +65,13 @@ class PtxLaunch:
     block: Dim3
     shared_bytes: int = 0
     """Dynamic shared memory."""
-    cluster: Dim3 = (1, 1, 1)
+    cluster: Dim3 | None = None
+    """`None` is what the kernel was compiled for, if it was for clusters of some size."""
     cooperative: bool = False
+
+    def cluster_of(self, entry: Function) -> Dim3:
+        """The blocks of a cluster."""
+        return self.cluster or _padded(entry.directives.get("reqnctapercluster", ()))
 
 
 def emulate_ptx(
@@ -72,15 +82,16 @@ def emulate_ptx(
     block: int | Sequence[int],
     args: Sequence[Argument] | Mapping[str, Argument],
     shared_bytes: int = 0,
-    cluster: int | Sequence[int] = 1,
+    cluster: int | Sequence[int] | None = None,
     cooperative: bool = False,
     options: EmulatorOptions = EmulatorOptions(),
 ) -> Emulation:
     """Launch a kernel of a PTX text on the CPU, in place: what was found, counted and printed.
 
-    `kernel` is the entry's name, where the text has several; `args` are its parameters in order, by names of the
-    caller's if they are a mapping: arrays of the CPU for pointers, numbers, `None` for a null pointer, and bytes for
-    what is passed by value. `shared_bytes` is dynamic shared memory.
+    `kernel` is the entry's name or a part of it, where the text has several; `args` are its parameters in order, by
+    names of the caller's if they are a mapping: arrays of the CPU for pointers, numbers, `None` for a null pointer, and
+    bytes for what is passed by value. `shared_bytes` is dynamic shared memory; without `cluster` the kernel's own
+    counts.
 
     Raises `UsageError` and `ArgumentError` for what does not fit the entry, `ParseError` for what is no PTX, and as
     `Kernel.emulate`.
@@ -91,21 +102,27 @@ def emulate_ptx(
     specs = {
         name: _spec_of(name, value, each) for (name, value), each in zip(given.items(), entry.parameters, strict=True)
     }
-    launch = PtxLaunch(_dim3("grid", grid), _dim3("block", block), shared_bytes, _dim3("cluster", cluster), cooperative)
+    clusters = None if cluster is None else _dim3("cluster", cluster)
+    launch = PtxLaunch(_dim3("grid", grid), _dim3("block", block), shared_bytes, clusters, cooperative)
     structs = {name: bytes(value) for name, value in given.items() if isinstance(value, (bytes, bytearray))}
     made = ptx_kernel(text, entry, module.target, launch, specs, structs)
-    values = [_value(given[name]) for name, spec in specs.items() if name not in structs and not _is_none(spec)]
+    values = [_value(given[name]) for name, spec in specs.items() if not isinstance(spec, NoneSpec)]
     return made.emulator.emulate(values, {}, options)
 
 
 def entry_of(module: Module, name: str | None) -> Function:
-    """The entry of this name, or the only one. Raises `UsageError`."""
-    entries = {each.name: each for each in module.functions.values() if each.is_entry}
-    if name is None and len(entries) == 1:
-        return next(iter(entries.values()))
+    """The entry of this name, or the only one that has it in its own, as `saxpy` is in `_Z5saxpyfPfS_`; without a name
+    the only one. Raises `UsageError`."""
+    entries = {each.name: each for each in module.functions.values() if each.is_entry and not each.is_declaration}
     if name in entries:
         return entries[name]
+    fitting = [each for each in entries.values() if name is None or name in each.name]
+    if len(fitting) == 1:
+        return fitting[0]
     known = f"its kernels: {', '.join(entries) or 'none'}"
+    if fitting and name is not None:
+        known = ", ".join(each.name for each in fitting)
+        raise UsageError(f"the PTX has {len(fitting)} kernels with '{name}' in their names", hints=[known])
     if name is None:
         raise UsageError(f"the PTX has {len(entries)} kernels, and nothing says which one", hints=[known])
     raise UsageError(f"the PTX has no kernel '{name}'", hints=[*did_you_mean(name, entries), known])
@@ -125,17 +142,13 @@ def ptx_kernel(
     Raises `UsageError` for a launch, and `ArgumentError` for specs, that the entry does not take.
     """
     _check_launch(entry, launch)
-    if len(specs) != len(entry.parameters):
-        raise ArgumentError(
-            f"{entry.name} has {len(entry.parameters)} parameters, and {len(specs)} are given",
-            hints=[f"they are {', '.join(_declared(each) for each in entry.parameters) or 'none'}, in this order"],
-        )
+    _check_count(entry, len(specs))
     for (name, spec), parameter in zip(specs.items(), entry.parameters, strict=True):
         _check_fits(name, spec, parameter, structs.get(name))
     program = _program(entry, launch, specs, structs)
     name = file_name(entry.name)
-    taken = [Parameter(each, str(spec)) for each, spec in specs.items() if each not in structs]
-    made = Compilation(name, target, "", _versions(), "ok", source=source, signature=Signature(entry.name, taken))
+    taken = [Parameter(each, str(spec)) for each, spec in specs.items() if not isinstance(spec, NoneSpec)]
+    made = Compilation(name, target, FOREIGN, _versions(), "ok", source=source, signature=Signature(entry.name, taken))
     made.artifacts = [Artifact("ptx", f"{name}.ptx"), Artifact("host-program", f"{name}.host.json")]
     made.files = {f"{name}.ptx": text.encode(), f"{name}.host.json": encode(program)}
     return Kernel(made)
@@ -148,7 +161,8 @@ def _versions() -> Versions:
 
 
 def _check_launch(entry: Function, launch: PtxLaunch) -> None:
-    for name, extent in (("grid", launch.grid), ("block", launch.block), ("cluster", launch.cluster)):
+    cluster = launch.cluster_of(entry)
+    for name, extent in (("grid", launch.grid), ("block", launch.block), ("cluster", cluster)):
         if min(extent) < 1:
             raise UsageError(f"a {name} of {extent} has nothing in it")
     threads = launch.block[0] * launch.block[1] * launch.block[2]
@@ -160,12 +174,24 @@ def _check_launch(entry: Function, launch: PtxLaunch) -> None:
             f"{entry.name} is compiled for blocks of {_padded(required)} threads, and these have {launch.block}",
             hints=["its directive .reqntid says so"],
         )
-    if any(size % part for size, part in zip(launch.grid, launch.cluster, strict=True)):
-        raise UsageError(f"a grid of {launch.grid} is not made of clusters of {launch.cluster}")
+    most = entry.directives.get("maxntid")
+    if most is not None and threads > math.prod(most):
+        raise UsageError(
+            f"{entry.name} is compiled for blocks of up to {math.prod(most):,} threads, and these have {threads:,}",
+            hints=["its directive .maxntid says so, which is what __launch_bounds__ becomes"],
+        )
+    required = entry.directives.get("reqnctapercluster")
+    if required is not None and _padded(required) != cluster:
+        raise UsageError(
+            f"{entry.name} is compiled for clusters of {_padded(required)} blocks, and these have {cluster}",
+            hints=["its directive .reqnctapercluster says so"],
+        )
+    if any(size % part for size, part in zip(launch.grid, cluster, strict=True)):
+        raise UsageError(f"a grid of {launch.grid} is not made of clusters of {cluster}")
 
 
 def _padded(extent: Sequence[int]) -> Dim3:
-    x, y, z = (*extent, 1, 1)[:3]
+    x, y, z = (*extent, 1, 1, 1)[:3]
     return x, y, z
 
 
@@ -181,12 +207,21 @@ def _dim3(name: str, given: int | Sequence[int]) -> Dim3:
 
 def _named(entry: Function, args: Sequence[Argument] | Mapping[str, Argument]) -> dict[str, Argument]:
     given = dict(args) if isinstance(args, Mapping) else {f"arg{n}": value for n, value in enumerate(args)}
-    if len(given) != len(entry.parameters):
-        raise ArgumentError(
-            f"{entry.name} has {len(entry.parameters)} parameters, and {len(given)} are given",
-            hints=[f"they are {', '.join(_declared(each) for each in entry.parameters) or 'none'}, in this order"],
-        )
+    if takes_arrays_apart(entry, len(given)):
+        given = values_apart(given)
+    _check_count(entry, len(given))
     return given
+
+
+def _check_count(entry: Function, given: int) -> None:
+    """Raise `ArgumentError` unless there are as many arguments as parameters."""
+    taken = len(entry.parameters)
+    if taken == given:
+        return
+    hints = [f"they are {', '.join(map(_declared, entry.parameters)) or 'none'}, in this order"]
+    if taken == given + _SCRATCH and all(each.type == "u64" for each in entry.parameters[-_SCRATCH:]):
+        hints.append("Triton's kernels take two more pointers, to scratch memory: none where metadata says 0 bytes")
+    raise ArgumentError(f"{entry.name} has {taken} parameters, and {given} are given", hints=hints)
 
 
 def _declared(parameter: Variable) -> str:
@@ -200,8 +235,8 @@ def _spec_of(name: str, value: Argument, parameter: Variable) -> Spec:
         return NoneSpec()
     if isinstance(value, (bytes, bytearray)):
         return NoneSpec()
-    if isinstance(value, (bool, int, float, np.generic)):
-        return parse_spec(_scalar_type(value, parameter))
+    if isinstance(value, (bool, int, float, np.number, np.bool_)):
+        return parse_spec(_scalar_type(cast(object, value), parameter))
     array = read_array(value)
     if array is None:
         kind = type(value).__name__
@@ -222,11 +257,7 @@ def _scalar_type(value: object, parameter: Variable) -> str:
 
 
 def _value(value: Argument) -> Argument:
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _is_none(spec: Spec) -> bool:
-    return isinstance(spec, NoneSpec)
+    return cast(Argument, value.item()) if isinstance(value, np.number | np.bool_) else value
 
 
 def _check_fits(name: str, spec: Spec, parameter: Variable, struct: bytes | None) -> None:
@@ -276,16 +307,16 @@ def _program(
         offsets.append(end)
         end += size_of(parameter)
     taken: list[tuple[int, Leaf]] = []
-    for (name, spec), offset in zip(specs.items(), offsets, strict=True):
-        if name in structs:
+    for spec, offset in zip(specs.values(), offsets, strict=True):
+        if isinstance(spec, NoneSpec):
             continue
         leaves = _leaves(spec)
         arguments.append(HostArgument(leaves))
         taken += [(offset, leaf) for leaf in leaves]
     values = _Values([leaf for _, leaf in taken])
     writes = [ParameterWrite(offset, number) for number, (offset, _) in enumerate(taken)]
-    for (name, _), offset in zip(specs.items(), offsets, strict=True):
-        data = structs.get(name, b"")
+    for (name, spec), offset in zip(specs.items(), offsets, strict=True):
+        data = structs.get(name, bytes(_WORD)) if isinstance(spec, NoneSpec) else b""
         for at in range(0, len(data), _WORD):
             part = data[at : at + _WORD]
             for place, width in _pieces(len(part)):
@@ -298,7 +329,7 @@ def _program(
         _constants(values, launch.block),
         values.constant(launch.shared_bytes, "i32"),
         values.constant(0, "i64"),
-        _attributes(values, launch),
+        _attributes(values, launch.cluster_of(entry), launch.cooperative),
         writes,
     )
     status = values.add("i32")
@@ -328,19 +359,17 @@ def _constants(values: _Values, extent: Dim3) -> tuple[int, int, int]:
     return x, y, z
 
 
-def _attributes(values: _Values, launch: PtxLaunch) -> list[LaunchAttribute]:
+def _attributes(values: _Values, cluster: Dim3, cooperative: bool) -> list[LaunchAttribute]:
     found: list[LaunchAttribute] = []
-    if launch.cluster != (1, 1, 1):
-        found.append(LaunchAttribute("cluster", [*_constants(values, launch.cluster)]))
-    if launch.cooperative:
+    if cluster != (1, 1, 1):
+        found.append(LaunchAttribute("cluster", [*_constants(values, cluster)]))
+    if cooperative:
         found.append(LaunchAttribute("cooperative", [values.constant(1, "i32")]))
     return found
 
 
 def _leaves(spec: Spec) -> list[Leaf]:
     match spec:
-        case NoneSpec():
-            return []
         case ScalarSpec():
             return [Leaf("scalar", _leaf_type(spec))]
         case TensorSpec() | PointerSpec():

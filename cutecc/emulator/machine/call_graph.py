@@ -1,0 +1,72 @@
+"""Which functions a kernel calls: by name, or by an address that the PTX takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from cutecc.errors import EmulatorError
+from cutecc.ptx.syntax import Function, Instruction, Module, callee_of, symbols_of
+
+_MOST = 1_000
+"""Functions that a kernel calls."""
+
+
+class CallGraph:
+    """A kernel and all that it may call."""
+
+    def __init__(self, module: Module, entry: Function) -> None:
+        """Raises `EmulatorError` for more functions than any program has."""
+        self._module = module
+        self._callees: dict[str, list[Function]] = {}
+        self.functions: list[Function] = []
+        """The kernel first, each once."""
+        self._taken = [*_addresses_taken(module)]
+        waiting = [entry]
+        while waiting:
+            function = waiting.pop()
+            if function.name in self._callees:
+                continue
+            self.functions.append(function)
+            if len(self.functions) > _MOST:
+                raise EmulatorError(f"'{entry.name}' calls more than {_MOST:,} functions")
+            called = {each.name: each for call in function.instructions for each in self.callees(call)}
+            self._callees[function.name] = [*called.values()]
+            waiting += reversed(called.values())
+        self._reached = {name: self._reachable(name) for name in self._callees}
+
+    def callees(self, instruction: Instruction) -> Sequence[Function]:
+        """Functions of the program that an instruction may call: several where it takes an address."""
+        if instruction.opcode != "call":
+            return ()
+        name = callee_of(instruction)
+        if name is None:
+            return self._taken
+        called = self._module.functions.get(name)
+        return () if called is None or called.is_declaration else (called,)
+
+    def is_recursive(self, caller: Function, callee: Function) -> bool:
+        """Whether a call of the one by the other may be inside of another call of it."""
+        return caller.name in self._reached[callee.name]
+
+    def _reachable(self, name: str) -> set[str]:
+        found: set[str] = set()
+        waiting = [name]
+        while waiting:
+            for each in self._callees[waiting.pop()]:
+                if each.name not in found:
+                    found.add(each.name)
+                    waiting.append(each.name)
+        return found
+
+
+def _addresses_taken(module: Module) -> Iterator[Function]:
+    """Functions whose address an instruction takes, or a variable has, each once."""
+    names = dict.fromkeys(each.symbol.name for variable in module.variables.values() for each in variable.addresses)
+    for function in module.functions.values():
+        for instruction in function.instructions:
+            if instruction.opcode != "call":
+                names.update(dict.fromkeys(symbols_of(instruction)))
+    for name in names:
+        found = module.functions.get(name)
+        if found is not None and not found.is_entry and not found.is_declaration:
+            yield found
