@@ -221,8 +221,9 @@ def _transfer(
                     watch.finish(each.agent, each.key)
 
             pending = machine.post(act, lambda: what, gang.blocks[warps[0].row].cluster)
-            for each in warps if watch.listens or not pending.done else ():
-                _transfers(gang, each.row, kind).unwaited.append(_Transfer(pending, each.key, registers))
+            if watch.listens or not pending.done:
+                for each in warps:
+                    _transfers(gang, each.row, kind).unwaited.append(_Transfer(pending, each.key, registers))
 
     return aligned(operation, execute)
 
