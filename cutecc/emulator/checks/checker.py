@@ -167,7 +167,7 @@ class Checker(Watch):
             return
         if kind != "read":
             undefined.write(places[mask].astype(np.intp, copy=False), size)
-            if opcode in STORES:
+            if opcode in STORES and not operation.form.has("bulk"):
                 undefined.of(gang).stored = mask, places, size
         elif opcode in LOADS:
             step = self._program.steps[operation.index]
@@ -256,6 +256,8 @@ class Checker(Watch):
         self, gang: Gang, mask: Mask, operation: Operation, one: NDArray[Any], two: NDArray[Any]
     ) -> NDArray[np.bool_]:
         """Whether pairs of threads, by their place in the mask, store the same."""
+        if operation.form.has("bulk"):
+            return np.ones(len(one), np.bool_)
         read = operation.reader(operation.operands[1], operation.form.type)
         values: Any = read(gang)
         result = np.ones(len(one), np.bool_)

@@ -60,6 +60,23 @@ class _Transfers:
     """How many there were."""
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class _Warp:
+    """The part that one warp has in a load or store."""
+
+    row: int
+    memory: TensorMemory
+    lane: int
+    """Of the address."""
+    column: int
+    agent: int
+    key: Hashable
+    """What the watch knows by that it is over."""
+
+
+_Happen = Callable[["Gang", Lanes, Sequence[_Warp]], None]
+
+
 def _transfers(gang: Gang, row: int, kind: str) -> _Transfers:
     table: dict[tuple[str, int], _Transfers] = gang.blocks[row].state.setdefault("tensor transfers", {})
     return table.setdefault((kind, int(gang.warp_numbers[row, 0])), _Transfers())
@@ -88,12 +105,19 @@ def load(operation: Operation) -> Step:
     fragment = _fragment(operation, operation.constant(rest[0]) if rest else 0)
     writers = [operation.writer(each, "b32") for each in operation.in_braces(result, fragment.registers)]
 
-    def happen(gang: Gang, lanes: Lanes, memory: TensorMemory, lane: int, column: int) -> None:
-        values = fragment.gather(memory.words, lane, column)
-        for write, value in zip(writers, values, strict=True):
-            write(gang, lanes, np.broadcast_to(value, gang.shape))
+    def happen(gang: Gang, lanes: Lanes, warps: Sequence[_Warp]) -> None:
+        for write, value in zip(writers, _gather(fragment, gang, warps), strict=True):
+            write(gang, lanes, value)
 
     return _transfer(operation, place, fragment, "ld", lambda gang: happen, [result])
+
+
+def _gather(fragment: TensorFragment, gang: Gang, warps: Sequence[_Warp]) -> Array:
+    """Registers, shape `(registers, warps, 32)`, of which those of other warps of the gang are 0."""
+    values = np.zeros((fragment.registers, *gang.shape), np.uint32)
+    for each in warps:
+        values[:, each.row] = fragment.gather(each.memory.words, each.lane, each.column)
+    return values
 
 
 @instruction(f"tcgen05.st.sync.aligned.{_SHAPE}.{_TIMES}.unpack::16b?.b32")
@@ -102,12 +126,12 @@ def store(operation: Operation) -> Step:
     fragment = _fragment(operation, operation.constant(rest[0]) if len(rest) == 2 else 0)
     read = operation.vector_reader(rest[-1], "b32", fragment.registers)
 
-    def start(gang: Gang) -> Callable[[Gang, Lanes, TensorMemory, int, int], None]:
-        values = [np.broadcast_to(each, gang.shape) for each in read(gang)]
+    def start(gang: Gang) -> _Happen:
+        values = np.array([np.broadcast_to(each, gang.shape) for each in read(gang)])
 
-        def happen(gang: Gang, lanes: Lanes, memory: TensorMemory, lane: int, column: int) -> None:
-            (row,) = lanes.rows
-            fragment.scatter(memory.words, lane, column, np.array([each[row] for each in values]))
+        def happen(gang: Gang, lanes: Lanes, warps: Sequence[_Warp]) -> None:
+            for each in warps:
+                fragment.scatter(each.memory.words, each.lane, each.column, values[:, each.row])
 
         return happen
 
@@ -129,17 +153,17 @@ def load_and_reduce(operation: Operation) -> Step:
     write_reduced = operation.writer(reduced, "b32")
     reduce = _reduction(operation)
 
-    def happen(gang: Gang, lanes: Lanes, memory: TensorMemory, lane: int, column: int) -> None:
-        values = fragment.gather(memory.words, lane, column)
+    def happen(gang: Gang, lanes: Lanes, warps: Sequence[_Warp]) -> None:
+        values = _gather(fragment, gang, warps)
         for write, value in zip(writers, values, strict=True):
-            write(gang, lanes, np.broadcast_to(value, gang.shape))
-        write_reduced(gang, lanes, np.broadcast_to(reduce(values), gang.shape))
+            write(gang, lanes, value)
+        write_reduced(gang, lanes, reduce(values))
 
     return _transfer(operation, place, fragment, "ld", lambda gang: happen, [result, reduced])
 
 
 def _reduction(operation: Operation) -> _Reduce:
-    """Of registers, shape `(registers, 32)`, to one."""
+    """Of registers, shape `(registers, warps, 32)`, to one."""
     form = operation.form
     least = form.has("min")
     if form.type != "f32":
@@ -166,9 +190,6 @@ def _in_order(bits: Array) -> Array:
     return np.where(bits < 0, bits ^ np.int32(_MAGNITUDE), bits)
 
 
-_Happen = Callable[["Gang", Lanes, TensorMemory, int, int], None]
-
-
 def _transfer(
     operation: Operation,
     place: Operand,
@@ -177,46 +198,55 @@ def _transfer(
     start: Callable[[Gang], _Happen],
     results: Sequence[Operand] = (),
 ) -> Step:
-    """`start` reads what is to be stored, and gives what happens then, for one warp, at a lane and a column."""
+    """`start` reads what is to be stored, and gives what happens then."""
     read = _address(operation, place)
     does = "read" if kind == "ld" else "write"
+    what = f"the {operation.form} of PTX line {operation.instruction.line}"
     registers = frozenset(operation.scope.slot(each) for each in registers_in(results))
 
     def execute(gang: Gang, lanes: Lanes) -> None:
         machine, watch = gang.machine, gang.machine.watch
-        addresses, happen = read(gang), start(gang)
-        for row in lanes.rows:
-            address = int(addresses[row, int(lanes.mask[row].argmax())])
-            alone = lanes.only((np.arange(gang.warps) == row)[:, None])
-            if not _is_right(operation, gang, row, alone, fragment, address):
-                continue
-            memory = tensor_memory_of(machine, gang.blocks[row])
-            lane, column = lane_and_column(address)
-            agent = watch.spawn(gang, alone, operation) if watch.listens else -1
-            transfers = _transfers(gang, row, kind)
-            key = _key(gang, row, kind, transfers.started)
-            transfers.started += 1
+        addresses, happen, rows = read(gang), start(gang), lanes.rows
+        started = [each for row in rows if (each := _start(operation, gang, lanes, row, fragment, addresses, kind))]
+        # Together where they happen at once, which is faster.
+        for warps in [started] if machine.eager and started else [[each] for each in started]:
 
-            def act(
-                alone: Lanes = alone,
-                memory: TensorMemory = memory,
-                lane: int = lane,
-                column: int = column,
-                agent: int = agent,
-                key: Hashable = key,
-            ) -> None:
-                if watch.listens:
-                    cells = memory.cells(*fragment.cells(lane, column))
-                    watch.asynchronous_access(agent, operation, does, "tensor", cells, CELL)
-                happen(gang, alone, memory, lane, column)
-                watch.finish(agent, key)
+            def act(warps: Sequence[_Warp] = warps) -> None:
+                for each in warps if watch.listens else ():
+                    cells = each.memory.cells(*fragment.cells(each.lane, each.column))
+                    watch.asynchronous_access(each.agent, operation, does, "tensor", cells, CELL)
+                there = lanes if len(warps) == len(rows) else lanes.only(gang.mask([each.row for each in warps]))
+                happen(gang, there, warps)
+                for each in warps:
+                    watch.finish(each.agent, each.key)
 
-            what = f"the {operation.form} of PTX line {operation.instruction.line}"
-            pending = machine.post(act, lambda what=what: what, gang.blocks[row].cluster)
+            pending = machine.post(act, lambda: what, gang.blocks[warps[0].row].cluster)
             if watch.listens or not pending.done:
-                transfers.unwaited.append(_Transfer(pending, key, registers))
+                for each in warps:
+                    _transfers(gang, each.row, kind).unwaited.append(_Transfer(pending, each.key, registers))
 
     return aligned(operation, execute)
+
+
+def _start(
+    operation: Operation, gang: Gang, lanes: Lanes, row: int, fragment: TensorFragment, addresses: Array, kind: str
+) -> _Warp | None:
+    """The part of a warp; `None`, after a fault, where it may not."""
+    alone = lanes.only(gang.mask(row))
+    mine = addresses[row][lanes.mask[row]]
+    address = int(mine[0])
+    if (mine != address).any():
+        text = "accesses tensor memory at addresses that differ within a warp"
+        gang.machine.fault("tensor-memory", text, operation, gang, alone.mask)
+        return None
+    if not _is_right(operation, gang, row, alone, fragment, address):
+        return None
+    watch = gang.machine.watch
+    agent = watch.spawn(gang, alone, operation) if watch.listens else -1
+    transfers = _transfers(gang, row, kind)
+    key = _key(gang, row, kind, transfers.started)
+    transfers.started += 1
+    return _Warp(row, tensor_memory_of(gang.machine, gang.blocks[row]), *lane_and_column(address), agent, key)
 
 
 def _is_right(operation: Operation, gang: Gang, row: int, lanes: Lanes, fragment: TensorFragment, address: int) -> bool:

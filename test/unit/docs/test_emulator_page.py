@@ -54,10 +54,27 @@ TITLES = {
     "launch_control": "cluster launch control",
     "control_hints": "hints",
     "calls": "ends, debugging",
+    "tcgen05_allocation": "allocation of tensor memory",
+    "tcgen05_transfer": "tensor memory and registers",
+    "tcgen05_pipe": "order of `tcgen05`",
+    "tcgen05_copy": "shared memory into tensor memory",
+    "tcgen05_mma": "products in tensor memory",
 }
 
 
-SHOWN_IN_PARTS = {"bar", "barrier", "cp", "fence", "griddepcontrol", "mbarrier", "red", "st", "tensormap", "wgmma"}
+SHOWN_IN_PARTS = {
+    "bar",
+    "barrier",
+    "cp",
+    "fence",
+    "griddepcontrol",
+    "mbarrier",
+    "red",
+    "st",
+    "tcgen05",
+    "tensormap",
+    "wgmma",
+}
 """Opcodes whose first modifiers tell operations apart; of others, types do."""
 STATE_SPACE_OR_MANNER = {"global", "sync", "aligned"}
 MOST_CHOICES = 3
@@ -70,7 +87,7 @@ def operations(pattern: str) -> set[str]:
     found = {opcode}
     for part in parts if opcode in SHOWN_IN_PARTS else []:
         names = part.strip("{}").split(",")
-        words = all(re.fullmatch(r"(?!shared)[a-z_]+(::generic)?", each) for each in names)
+        words = all(re.fullmatch(r"(?!shared)[a-z_]+(::(generic|ld|st|\w+_thread_sync))?", each) for each in names)
         if len(names) > MOST_CHOICES or part in STATE_SPACE_OR_MANNER or not words:
             break
         found = {f"{each}.{name}" for each in found for name in names}
