@@ -26,7 +26,7 @@ from cutecc.emulator.memory.memory import Memory
 from cutecc.emulator.memory.names import Names
 from cutecc.emulator.memory.poison import POISON
 from cutecc.emulator.options import EmulatorOptions
-from cutecc.emulator.waves import are_independent
+from cutecc.emulator.waves import are_independent, blocks_together
 from cutecc.errors import LimitError
 from cutecc.ptx.locations import PtxText
 from cutecc.ptx.parse import parse_module
@@ -126,6 +126,7 @@ def run_wave(
         options.schedule,
         options.seed,
         schedule.eager,
+        choose=schedule.choose,
         cancel=lambda: None if schedule.refuses_cancelling() else cancel(),
     )
     counting: CounterWatch | None = None
@@ -134,7 +135,8 @@ def run_wave(
 
         counting = CounterWatch(program)
     with np.errstate(all="ignore"):
-        _populate(machine, program, wave, schedule)
+        together = blocks_together(program, launch) if schedule.shares_processors else 1
+        _populate(machine, program, wave, schedule, together)
         steps = _watched(program, machine, options, counting, history, found.stopped)
         run = Run(program, machine, schedule, steps, budget)
         if started is not None:
@@ -161,8 +163,8 @@ def _check_memory(program: Program, shape: Shape, blocks: int, limits: Limits) -
     limits.check("memory", wanted, what)
 
 
-def _populate(machine: Machine, program: Program, wave: Sequence[int], schedule: Schedule) -> None:
-    """Put the blocks and their warps into the machine.
+def _populate(machine: Machine, program: Program, wave: Sequence[int], schedule: Schedule, together: int) -> None:
+    """Put the blocks and their warps into the machine, so many blocks on a multiprocessor.
 
     Without a schedule that takes all warps in step a gang is a warp; of clusters that have nothing to do with each
     other it is that warp of each, for they would not notice.
@@ -174,7 +176,7 @@ def _populate(machine: Machine, program: Program, wave: Sequence[int], schedule:
         cluster = clusters.get(which)
         if cluster is None:
             cluster = clusters[which] = Cluster(index_of(which, clusters_of(shape.grid, shape.cluster)), shape.cluster)
-        block = Block(index_of(number, shape.grid), slot, shape.threads, cluster, rank, processor=slot)
+        block = Block(index_of(number, shape.grid), slot, shape.threads, cluster, rank, processor=slot // together)
         block.live_warps = -(-shape.threads // WARP)
         cluster.blocks.append(block)
         machine.blocks.append(block)

@@ -26,6 +26,8 @@ _MOST_REGISTER_BYTES = 64 << 20
 """Of a wave."""
 _MOST_SHARED_BYTES = 64 << 20
 """Of a wave."""
+_MOST_TOGETHER = 2
+"""Blocks that share a multiprocessor's tensor memory: enough to have to wait, and few to go one after the other."""
 _PROCESSORS = 132
 """SMs, as many as an H200 has: what fits on them at a time is a wave of blocks that wait for one another."""
 _PROCESSORS_OF = {(10, 0): 148, (10, 3): 148, (11, 0): 20, (12, 0): 188, (12, 1): 48}
@@ -113,6 +115,18 @@ def most_resident(program: Program, launch: Launch) -> int:
     return _resident_blocks(program.target, *_threads_and_shared(program, launch))
 
 
+def blocks_together(program: Program, launch: Launch) -> int:
+    """How many blocks may share a multiprocessor, and wait there for what others of its have: its tensor memory.
+
+    Blocks that count on one another have one each, which a cooperative launch promises, and others find on a chip that
+    is not full.
+    """
+    alone = cluster_of(launch) != (1, 1, 1) or is_cooperative(launch) or program.awaits_blocks
+    if alone or not any(each.form.opcode == "tcgen05" and each.form.has("alloc") for each in program.operations):
+        return 1
+    return min(_MOST_TOGETHER, _blocks_of_processor(program.target, *_threads_and_shared(program, launch)))
+
+
 def _threads_and_shared(program: Program, launch: Launch) -> tuple[int, int]:
     """Of a block: its threads in whole warps, and bytes of shared memory."""
     x, y, z = launch.block
@@ -121,9 +135,13 @@ def _threads_and_shared(program: Program, launch: Launch) -> tuple[int, int]:
 
 def _resident_blocks(target: str, threads: int, shared_bytes: int) -> int:
     """How many blocks run at the same time; registers, which the PTX does not tell, may allow fewer."""
+    return processors(target) * _blocks_of_processor(target, threads, shared_bytes)
+
+
+def _blocks_of_processor(target: str, threads: int, shared_bytes: int) -> int:
     limits = Target.parse(target).limits
     most = min(limits.blocks_per_sm, limits.threads_per_sm // threads, limits.shared_memory_per_sm // shared_bytes)
-    return processors(target) * max(1, most)
+    return max(1, most)
 
 
 def _by_cluster(launch: Launch, blocks: Sequence[int]) -> Sequence[int]:

@@ -22,6 +22,8 @@ FindingKind = Literal[
     "mbarrier",
     "accumulator",
     "tensor-memory",
+    "missing-tensor-fence",
+    "layout",
     "launch-control",
     "deadlock",
     "trap",

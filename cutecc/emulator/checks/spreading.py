@@ -77,7 +77,7 @@ def hooks(operation: Operation, step: Step, use: Use, undefined: Undefined, mayb
     opcode = form.opcode
     if opcode in LOADS:
         return _load(operation, use, undefined, maybe)
-    if opcode in STORES:
+    if opcode in STORES and not form.has("bulk"):
         return _store(operation, step, undefined, maybe)
     reads = sorted(use.reads & maybe)
     results = sorted(use.writes & maybe)

@@ -51,5 +51,6 @@ def read_chunks(
     places = start + block.slot * memory.shared_stride + offsets
     watch = issuer.machine.watch
     if watch.listens:
+        watch.layout(agent, (descriptor.width, descriptor.atom))
         watch.asynchronous_access(agent, issuer.operation, "read", "shared", places.reshape(-1), CHUNK)
     return memory.shared.view(np.complex128)[places // CHUNK].view(np.uint32)

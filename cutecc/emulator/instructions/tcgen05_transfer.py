@@ -1,7 +1,7 @@
 """`tcgen05.ld` and `tcgen05.st`: between tensor memory and registers, and the waits for them.
 
 A warp reaches the 32 lanes of its rank in the warpgroup. Both happen some time between their start and
-`tcgen05.wait::ld` or `wait::st`; what reads the registers of a load before gets the old values.
+`tcgen05.wait::ld` or `wait::st`. Who uses a register of a load waits for that load as well (`machine.late_registers`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from cutecc.emulator.memory.tensor_memory import (
     tensor_memory_of,
 )
 from cutecc.emulator.numbers.tensor_fragments import SHAPES, TensorFragment, tensor_fragment
-from cutecc.ptx.syntax import Address, Operand
+from cutecc.ptx.syntax import Address, Operand, registers_in
 
 if TYPE_CHECKING:
     from cutecc.emulator.instructions.operation import Operation, Reader
@@ -40,13 +40,24 @@ _INFINITY: Final = 0x7F800000
 _TIMES: Final = "{x1,x2,x4,x8,x16,x32,x64,x128}"
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class _Transfer:
+    """A load or store."""
+
+    pending: Pending
+    key: Hashable
+    """What the watch knows it by."""
+    registers: frozenset[int]
+    """Those that it brings, by slot."""
+
+
 @dataclass(slots=True)
 class _Transfers:
     """Loads or stores that a warp has started and not waited for."""
 
-    pending: list[Pending] = field(default_factory=list["Pending"])
-    waited: int = 0
-    """How often it has waited."""
+    unwaited: list[_Transfer] = field(default_factory=list[_Transfer])
+    started: int = 0
+    """How many there were."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -71,9 +82,8 @@ def _transfers(gang: Gang, row: int, kind: str) -> _Transfers:
     return table.setdefault((kind, int(gang.warp_numbers[row, 0])), _Transfers())
 
 
-def _key(gang: Gang, row: int, kind: str, waited: int) -> Hashable:
-    """What the watch knows those by that a warp waits for together."""
-    return "group", f"tcgen05.{kind}", gang.blocks[row].slot, int(gang.warp_numbers[row, 0]), waited
+def _key(gang: Gang, row: int, kind: str, number: int) -> Hashable:
+    return "group", f"tcgen05.{kind}", gang.blocks[row].slot, int(gang.warp_numbers[row, 0]), number
 
 
 def _fragment(operation: Operation, split: int) -> TensorFragment:
@@ -99,7 +109,7 @@ def load(operation: Operation) -> Step:
         for write, value in zip(writers, _gather(fragment, gang, warps), strict=True):
             write(gang, lanes, value)
 
-    return _transfer(operation, place, fragment, "ld", lambda gang: happen)
+    return _transfer(operation, place, fragment, "ld", lambda gang: happen, [result])
 
 
 def _gather(fragment: TensorFragment, gang: Gang, warps: Sequence[_Warp]) -> Array:
@@ -149,7 +159,7 @@ def load_and_reduce(operation: Operation) -> Step:
             write(gang, lanes, value)
         write_reduced(gang, lanes, reduce(values))
 
-    return _transfer(operation, place, fragment, "ld", lambda gang: happen)
+    return _transfer(operation, place, fragment, "ld", lambda gang: happen, [result, reduced])
 
 
 def _reduction(operation: Operation) -> _Reduce:
@@ -181,12 +191,18 @@ def _in_order(bits: Array) -> Array:
 
 
 def _transfer(
-    operation: Operation, place: Operand, fragment: TensorFragment, kind: str, start: Callable[[Gang], _Happen]
+    operation: Operation,
+    place: Operand,
+    fragment: TensorFragment,
+    kind: str,
+    start: Callable[[Gang], _Happen],
+    results: Sequence[Operand] = (),
 ) -> Step:
     """`start` reads what is to be stored, and gives what happens then."""
     read = _address(operation, place)
     does = "read" if kind == "ld" else "write"
     what = f"the {operation.form} of PTX line {operation.instruction.line}"
+    registers = frozenset(operation.scope.slot(each) for each in registers_in(results))
 
     def execute(gang: Gang, lanes: Lanes) -> None:
         machine, watch = gang.machine, gang.machine.watch
@@ -205,9 +221,9 @@ def _transfer(
                     watch.finish(each.agent, each.key)
 
             pending = machine.post(act, lambda: what, gang.blocks[warps[0].row].cluster)
-            if not pending.done:
+            if watch.listens or not pending.done:
                 for each in warps:
-                    _transfers(gang, each.row, kind).pending.append(pending)
+                    _transfers(gang, each.row, kind).unwaited.append(_Transfer(pending, each.key, registers))
 
     return aligned(operation, execute)
 
@@ -227,7 +243,9 @@ def _start(
         return None
     watch = gang.machine.watch
     agent = watch.spawn(gang, alone, operation) if watch.listens else -1
-    key = _key(gang, row, kind, _transfers(gang, row, kind).waited)
+    transfers = _transfers(gang, row, kind)
+    key = _key(gang, row, kind, transfers.started)
+    transfers.started += 1
     return _Warp(row, tensor_memory_of(gang.machine, gang.blocks[row]), *lane_and_column(address), agent, key)
 
 
@@ -255,15 +273,28 @@ def wait(operation: Operation) -> Step:
     kind = "ld" if operation.form.has("wait::ld") else "st"
 
     def execute(gang: Gang, lanes: Lanes) -> None:
-        machine = gang.machine
         for row in lanes.rows:
             transfers = _transfers(gang, row, kind)
-            for each in transfers.pending:
-                machine.finish(each)
-            transfers.pending.clear()
-            if machine.watch.listens:
-                alone = lanes.only((np.arange(gang.warps) == row)[:, None])
-                machine.watch.acquire(gang, alone, operation, _key(gang, row, kind, transfers.waited))
-            transfers.waited += 1
+            _finish(gang, row, operation, transfers.unwaited)
+            transfers.unwaited.clear()
 
     return aligned(operation, execute)
+
+
+def _finish(gang: Gang, row: int, operation: Operation, transfers: Sequence[_Transfer]) -> None:
+    """A warp waits for these, by an operation."""
+    machine = gang.machine
+    for each in transfers:
+        machine.finish(each.pending)
+        if machine.watch.listens:
+            machine.watch.acquire(gang, Lanes(gang.mask(row, gang.alive[row])), operation, each.key)
+
+
+def finish_loads(gang: Gang, lanes: Lanes, operation: Operation, slots: frozenset[int]) -> None:
+    """Threads use registers, given by slot, that loads of their warps may still bring: those are over now."""
+    for row in lanes.rows:
+        transfers = _transfers(gang, row, "ld")
+        found = [each for each in transfers.unwaited if not each.registers.isdisjoint(slots)]
+        if found:
+            _finish(gang, row, operation, found)
+            transfers.unwaited = [each for each in transfers.unwaited if each not in found]

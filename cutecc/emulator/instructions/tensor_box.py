@@ -202,6 +202,11 @@ class ShapeInShared:
         return self.size * CHUNK // self.packed
 
     @property
+    def layout(self) -> tuple[int, int]:
+        """Bytes of the swizzle, and those that it leaves together."""
+        return SWIZZLES[self.swizzle]
+
+    @property
     def extent(self) -> int:
         """Bytes with what is between rows, and behind the last."""
         return self.taken // self.row * self.pitch

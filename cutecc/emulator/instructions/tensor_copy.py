@@ -136,6 +136,7 @@ def _load(
         for place, barrier in zip(places, barriers, strict=True):
             write_box(issuer.machine.memory.shared, place, shape, data)
             if issuer.machine.watch.listens:
+                issuer.machine.watch.layout(transfer.agent, shape.layout)
                 transfer.shared("write", *shape.pieces(place))
             transfer.complete(barrier, shape.size)
 

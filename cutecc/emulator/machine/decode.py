@@ -80,6 +80,10 @@ def decode(module: Module, kernel: str, limits: Limits = Limits()) -> Program:
         program.stops[index] = stop
     program.module_image = bytes(layout.image)
     program.shared_bytes, program.local_bytes = layout.shared_bytes, layout.local_bytes
+    if any("tcgen05" in each.opcode for function in functions for each in function.instructions):
+        from cutecc.emulator.machine.late_registers import wait_for_registers
+
+        wait_for_registers(program)
     return program
 
 

@@ -28,6 +28,8 @@ class Schedule(ABC):
     """Whether all warps of a block go in step: one gang. Else each warp is a gang of its own."""
     eager = False
     """Whether asynchronous operations happen as soon as they are started."""
+    shares_processors = True
+    """Whether blocks share a multiprocessor as soon as they fit. Else each has one of its own."""
 
     @abstractmethod
     def add(self, gang: Gang) -> None:
@@ -45,6 +47,10 @@ class Schedule(ABC):
         """Which of so many asynchronous operations happens now, by its number; `None` for none."""
         return None
 
+    def choose(self, choices: int) -> int:
+        """Of so many things that hardware may do, the number of the one that happens."""
+        return 0
+
     def refuses_cancelling(self) -> bool:
         """Whether a request to cancel a cluster fails though there is one, as hardware may have it."""
         return False
@@ -61,6 +67,7 @@ class RoundRobin(Schedule):
 
     in_step = True
     eager = True
+    shares_processors = False
 
     def __init__(self) -> None:
         self._gangs: deque[Gang] = deque()
@@ -99,6 +106,9 @@ class Random(Schedule):
     def lets_happen(self, pending: int) -> int | None:
         return self._random.randrange(pending) if self._random.random() < 0.25 else None
 
+    def choose(self, choices: int) -> int:
+        return self._random.randrange(choices)
+
     def refuses_cancelling(self) -> bool:
         return self._random.random() < _REFUSED
 
@@ -127,6 +137,9 @@ class Adversarial(Schedule):
 
     def take(self) -> Gang | None:
         return heappop(self._heap)[-1] if self._heap else None
+
+    def choose(self, choices: int) -> int:
+        return self._random.randrange(choices)
 
     def refuses_cancelling(self) -> bool:
         return self._random.random() < _REFUSED

@@ -123,7 +123,8 @@ def test_the_checks_are_those_there_are() -> None:
     assert [name.strip("`") for name, _ in rows_below("| check | finds |")] == list(CHECK_NAMES)
 
 
-VARIABLE = re.compile(r"\d+|%\w+|'trap'|\b(?:reads|written|shared|accumulator|a tensor copy|memory that|times|bytes)\b")
+WORDS = ("reads", "written", "shared", "accumulator", "a tensor copy", "memory that", "times", "bytes", "a swizzle of")
+VARIABLE = re.compile(rf"a tcgen05\.\w+|tcgen05\.fence::\w+|\d+|%\w+|'trap'|\b(?:{'|'.join(WORDS)})\b")
 """What of a message depends on the kernel."""
 
 
