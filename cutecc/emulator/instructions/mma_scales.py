@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from cutecc.emulator.machine.gang import Gang
 
 Scale = Callable[["Gang", Lanes, Array, Array], tuple[Array, Array]]
-"""A `(warps, M, K)` and B `(warps, K, N)`, multiplied by their scales. Those of warps that take no part are any."""
+"""A `(warps, 1, M, K)` and B `(warps, 1, K, N)` with their scales. Those of warps that take no part are any."""
 
 _COUNTS: Final = {"scale_vec::1X": 1, "scale_vec::2X": 2, "scale_vec::4X": 4}
 _USUAL: Final = {"mxf8f6f4": 1, "mxf4": 2}
@@ -58,7 +58,8 @@ class Scales:
 
         def scale(gang: Gang, lanes: Lanes, left: Array, right: Array) -> tuple[Array, Array]:
             chunk = left.shape[-1] // self.count
-            rows, columns = (np.repeat(read(gang, lanes), chunk, axis=-1) for read in (of_a, of_b))
+            # An instruction with scales is one product a warp.
+            rows, columns = (np.repeat(read(gang, lanes), chunk, axis=-1)[:, None] for read in (of_a, of_b))
             return left * rows, right * columns.swapaxes(-1, -2)
 
         return scale

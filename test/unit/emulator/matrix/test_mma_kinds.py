@@ -169,14 +169,15 @@ def test_selectors_that_there_are_not_are_told(byte: int, thread: int) -> None:
         run_instruction(TEXT, inputs)
 
 
-def test_selectors_of_warps_that_take_no_part_are_any() -> None:
-    """Of a gang whose other warps have taken another branch."""
-    zero = np.zeros((2, 32), np.uint32)
-    inputs: dict[str, Any] = {"%a": zero, "%z": zero, "%s": zero, "%t": zero}
-    selectors = np.repeat(np.array([[0], [0x7FFF]], np.uint16), 32, axis=1)
+def test_each_warp_of_a_gang_has_scales_of_its_own() -> None:
+    """Those of warps that have taken another branch are any, and so are their selectors."""
+    data = np.repeat(np.array([[0x22222222], [0x44444444], [0]], np.uint32), 32, axis=1)  # of 1, 2, 0
+    scales = np.repeat(np.array([[0x38383838], [0x40404040], [0]], np.uint32), 32, axis=1)  # of 1, 2, 0
+    zero, selectors = np.zeros((3, 32), np.uint32), np.repeat(np.array([[0], [0], [0x7FFF]], np.uint16), 32, axis=1)
+    inputs: dict[str, Any] = {"%a": data, "%z": zero, "%s": scales, "%t": scales}
     inputs |= {"%h0": selectors, "%h1": selectors, "%h2": selectors}
-    found = run_instruction(TEXT, inputs, mask=np.array([[True], [False]]))
-    assert not found["%d0"][0].any()
+    found = run_instruction(TEXT, inputs, mask=np.array([[True], [True], [False]]))
+    np.testing.assert_array_equal(found["%d0"].view(np.float32)[:2], np.repeat([[64.0], [64.0 * 16]], 32, axis=1))
 
 
 @pytest.mark.parametrize(("rounding", "result"), [("rn", 1.0), ("rp", 1 + 2.0**-52), ("rz", 1.0), ("rm", 1.0)])
