@@ -205,10 +205,8 @@ class Checker(Watch):
             self._tensor_cells.access(self._of_tensor(started, addresses), kind, addresses, layout == "scales")
             return
         if space == "shared" and self.undefined is not None:
-            if kind == "read":
-                self.undefined.copied(addresses.astype(np.intp, copy=False), size)
-            else:
-                self.undefined.write(addresses.astype(np.intp, copy=False), size)
+            follow = self.undefined.copied if kind == "read" else self.undefined.write
+            follow(addresses.astype(np.intp, copy=False), size)
         numbers, views, owners = started.numbers, started.views, None
         if started.result is not None and kind != "read":
             numbers = np.array([started.result])
@@ -231,10 +229,7 @@ class Checker(Watch):
             since=started.since,
         )
         if self._layouts is not None and isinstance(layout, tuple):
-            if kind == "read":
-                self._layouts.read(access, addresses, size, layout)
-            else:
-                self._layouts.copied(self._clocks.now, layout)
+            self._layouts.note(access, addresses, size, layout, self._clocks.now)
         self._note(access, addresses, size)
 
     def layout(self, agent: Agent, layout: Layout) -> None:

@@ -43,14 +43,16 @@ class Layouts:
     _copied: OrderedDict[int, Swizzle] = field(default_factory=OrderedDict[int, Swizzle])
     """By the event of the access."""
 
-    def copied(self, event: int, swizzle: Swizzle) -> None:
-        """A tensor copy is about to write, at this event."""
+    def note(self, access: Access, addresses: Numbers, size: int, swizzle: Swizzle, event: int) -> None:
+        """A tensor copy is about to write at this event; or a multiplication, or copy to tensor memory, to read."""
+        if access.kind == "read":
+            self._read(access, addresses, size, swizzle)
+            return
         self._copied[event] = swizzle
         if len(self._copied) > _REMEMBERED:
             self._copied.popitem(last=False)
 
-    def read(self, access: Access, addresses: Numbers, size: int, swizzle: Swizzle) -> None:
-        """A multiplication, or copy to tensor memory, is about to read a matrix."""
+    def _read(self, access: Access, addresses: Numbers, size: int, swizzle: Swizzle) -> None:
         if not self._copied or not self._shared.was_written:
             return
         stamps = self._shared.writers[self._shared.locate(addresses, size)]

@@ -50,34 +50,25 @@ def _early_uses(program: Program, loads: Sequence[Operation]) -> dict[int, froze
     """By operation: the registers that it uses, and that a load which was not waited for may still bring."""
     uses, follows = uses_of(program), successors(program)
     brought = {each.index: uses[each.index].writes for each in loads}
-    slots = frozenset(slot for each in brought.values() for slot in each)
     along = _along(brought)
-    starts = _starts(follows, [each.index for each in loads])
-    late: dict[int, frozenset[int]] = dict.fromkeys(starts, frozenset())
+    late: dict[int, frozenset[int]] = dict.fromkeys(_starts(follows, [*brought]), frozenset())
     found: dict[int, frozenset[int]] = {}
-    work, seen = sorted(starts, reverse=True), set[int]()
+    work = sorted(late, reverse=True)
     while work:
         index = work.pop()
-        if index in seen and not late[index]:
-            continue
-        seen.add(index)
         state = late[index]
         while True:
-            operation = program.operations[index]
-            used = _touched(uses[index]) & slots & state
+            used = _touched(uses[index]) & state
             if used:
                 found[index] = found.get(index, frozenset()) | used
-            state = _after(operation, state, used, along) | brought.get(index, frozenset())
-            targets = follows[index]
-            if len(targets) == 1 and targets[0] == index + 1 and index + 1 not in late:
-                index += 1
-                continue
-            for target in targets:
-                known = late.get(target)
-                if known is None or not state <= known:
-                    late[target] = state | (known or frozenset())
-                    work.append(target)
-            break
+            state = _after(program.operations[index], state, used, along) | brought.get(index, frozenset())
+            if follows[index] != (index + 1,) or index + 1 in late:
+                break
+            index += 1
+        for target in follows[index]:
+            if not state <= late.get(target, frozenset()):
+                late[target] = state | late.get(target, frozenset())
+                work.append(target)
     return found
 
 
