@@ -53,6 +53,7 @@ TITLES = {
     "cluster": "clusters",
     "control_hints": "hints",
     "calls": "ends, debugging",
+    "video": "several integers in a register",
 }
 
 
