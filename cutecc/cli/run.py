@@ -48,8 +48,10 @@ Examples:
   cutecc run gemm.cutecc --reference check.py:expected --save outputs.npz
   cutecc run examples/hopper_gemm.py --device cpu --size M=256,N=128,K=128 --counters
   cutecc run examples/softmax.py --device cpu --counters --keep softmax
+  cutecc run kernel.ptx --grid 4 --block 128 --arg x='f32[512]' --arg n=i32=512
 
-Running a .py file runs it. A bundle needs neither the DSL nor MLIR. Several sizes run in turn.
+Running a .py file runs it. A bundle needs neither the DSL nor MLIR. Several sizes run in turn. PTX, anybody's, has
+to be told its launch, and a spec for each parameter in order.
 """
 
 

@@ -41,10 +41,11 @@ Examples:
   cutecc sanitize kernel.py --check races,proxies --runs 10
   cutecc sanitize kernel.cutecc --schedule random --seed 7
   cutecc sanitize kernel.py --size M=1,127,128,129 --runs 3
+  cutecc sanitize kernel.ptx --grid 4 --block 128 --arg x='f32[512]' --arg n=i32=512
 
 Runs take turns at the schedules, with another seed for each round; those of --schedule have each a seed of their own.
 Without --runs the first takes all blocks; the others take a sample if blocks have nothing to do with each other.
-Several sizes have each all runs.
+Several sizes have each all runs. PTX, anybody's, has to be told its launch, and a spec for each parameter in order.
 """
 
 

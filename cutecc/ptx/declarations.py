@@ -185,7 +185,7 @@ def _initial_address(scanner: Scanner, text: str, place: int, size: int) -> Init
     found = _ADDRESS.fullmatch(text)
     offset = parse_constant(found["offset"]) if found and found["offset"] else Immediate("integer", 0)
     if found is None or offset is None or offset.kind != "integer":
-        raise scanner.error(f"the initial value '{text}' is neither a constant nor the address of a variable")
+        raise scanner.error(f"the initial value '{text}' is no constant and no address of a variable")
     symbol = Symbol(found["name"], -offset.bits if found["sign"] == "-" else offset.bits)
     shift = 4 * (len(found["mask"]) - len("0xFF")) if found["mask"] else 0
     return InitialAddress(place, size, symbol, found["generic"] is not None, shift)

@@ -59,6 +59,10 @@ class PtxText:
     """Of instructions whose `.loc` is another's."""
 
 
+_NO_COLUMN = 1
+"""What numba says for one. Its kernels are functions that the user's is inlined in, at the line of its `def`."""
+
+
 class LineTable:
     """The files and the inlined calls of one PTX text. Files are often named at its end: ask when all is read."""
 
@@ -83,14 +87,19 @@ class LineTable:
             # Inline assembly of a file that the kernel's calls: `cutecc.support.locations.place_of`.
             self._statements.add(place)
             return place
+        if place[2] == caller[2] == _NO_COLUMN:
+            if place != caller:
+                self._callers[place] = caller
+            return place
         self._callers[place] = caller
         return caller
 
     def location(self, place: Place | None, before: SourceLocation | None = None) -> SourceLocation | None:
         """The place in the user's source, `None` when the PTX does not say.
 
-        For inlined code it is the outermost call: the line that the user wrote. Code without a line of its own is near
-        `before`, the place of what stands before it in its function.
+        For inlined code it is the outermost call: the line that the user wrote; of numba's kernels, which are inlined
+        as a whole, the outermost in them. Code without a line of its own is near `before`, the place of what stands
+        before it in its function.
         """
         if place is None:
             return None
@@ -103,7 +112,10 @@ class LineTable:
         seen: set[Place] = set()
         while place in self._callers and place not in seen:
             seen.add(place)
-            place = self._callers[place]
+            caller = self._callers[place]
+            if place[2] == caller[2] == _NO_COLUMN and caller not in self._callers:
+                break
+            place = caller
         file, line, column = place
         # Line 0 is code that belongs to no line.
         if line == 0 or file not in self._files:

@@ -59,6 +59,7 @@ TITLES = {
     "tcgen05_pipe": "order of `tcgen05`",
     "tcgen05_copy": "shared memory into tensor memory",
     "tcgen05_mma": "products in tensor memory",
+    "video": "several integers in a register",
 }
 
 

@@ -347,7 +347,7 @@ def test_a_file_named_in_a_body() -> None:
         (HEAD + ".visible .entry k() {\n t: .branchtargets A; }", 5, "'A' is no label"),
         (HEAD + ".visible .entry k() {\n ld.param.b32 [x;\n ret; }", 5, "missing part or bracket"),
         (HEAD + ".visible .entry k() {\n .frobnicate 1;\n ret; }", 5, "unknown directive '.frobnicate'"),
-        (HEAD + "\n.global .u64 x = y;", 5, "addresses as initial values"),
+        (HEAD + "\n.global .u64 x = y+z;", 5, "no constant and no address of a variable"),
         (HEAD + ".global .u8 x[1] = {1, 2};", 4, "more initial values"),
         (HEAD + ".global .align 3 .u8 x;", 4, "no power of two"),
         (HEAD + f".global .align {1 << 63} .u8 x;", 4, "no power of two up to 1048576"),

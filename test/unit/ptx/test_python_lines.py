@@ -65,6 +65,19 @@ mov.u32 %r1, %r2;
     assert python_line(ptx, 6) == SourceLocation("a.py", 7, 4)
 
 
+def test_the_wrapper_of_a_kernel_of_numba_is_no_call_of_the_user_s() -> None:
+    """It is at the line of the `def`, and nothing has a column."""
+    ptx = """
+.file 1 "a.cu"
+.loc 1 6 1
+.loc 1 6 1, function_name $k, inlined_at 1 6 1
+.loc 1 9 1, function_name $k, inlined_at 1 6 1
+.loc 1 20 1, function_name $f, inlined_at 1 9 1
+"""
+    lines = [python_line(ptx, line) for line in range(3, 7)]
+    assert [found and found.line for found in lines] == [6, 6, 9, 9]
+
+
 def test_columns_of_other_languages_count_from_1() -> None:
     ptx = '.file 1 "a.cu"\n.loc 1 7 3\nret;\n.loc 1 8 0\nret;'
     assert python_line(ptx, 3) == SourceLocation("a.cu", 7, 3)

@@ -129,7 +129,7 @@ def test_addresses_in_initial_values() -> None:
 
 @pytest.mark.parametrize("value", ["generic(x", "x+y", "1.5+x", "0x0F(x)"])
 def test_what_is_no_initial_value(value: str) -> None:
-    with pytest.raises(ParseError, match="neither a constant nor the address of a variable"):
+    with pytest.raises(ParseError, match="is no constant and no address of a variable"):
         cutecc.emulate_ptx(f"{HEAD}.global .u64 p = {value};", grid=1, block=1, args=[])
 
 

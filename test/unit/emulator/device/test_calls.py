@@ -312,7 +312,7 @@ def test_a_mistake_in_the_checks_is_told_and_no_clean_verdict(monkeypatch: pytes
 
 
 def test_an_error_after_a_finding_leaves_the_finding() -> None:
-    kernel = Kernel(compilation(PAST_THE_END + " tcgen05.fence::before_thread_sync;"))
+    kernel = Kernel(compilation(PAST_THE_END + " multimem.red.global.add.u32 [%rd1], 1;"))
     found = kernel.emulate(numbers(), 2.0, check=True)
     assert found.findings[0].kind == "out-of-bounds"
     (stopped,) = found.stopped
