@@ -221,9 +221,12 @@ def _show(
     if found and hints:
         click.echo(f"\nhint: {hints[0]}")
     if not quiet:
-        count = len(found)
-        rest = ", and not all was checked" if stops else ""
-        click.echo(f"\n{count} problem{'' if count == 1 else 's'} found{rest}" if count else f"nothing found{rest}")
+        click.echo(_verdict(len(found), complete=not stops))
+
+
+def _verdict(count: int, *, complete: bool) -> str:
+    rest = "" if complete else ", and not all was checked"
+    return f"\n{count} problem{'' if count == 1 else 's'} found{rest}" if count else f"nothing found{rest}"
 
 
 def _head(subject: Subject, runs: Sequence[CheckedRun]) -> Iterator[str]:

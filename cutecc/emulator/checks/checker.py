@@ -154,10 +154,8 @@ class Checker(Watch):
             self._of_threads(gang, mask, operation, space, chosen),
             proxy=PROXY_TENSOR_MAP if operation.form.opcode == "cp" and operation.form.has("tensor") else None,
         )
-        if kind == "write" and (operation.form.opcode == "st" or operation.form.has("init")):
-            access.same_value = lambda one, two: same_value(gang, mask, operation, one, two)
-            if space == "shared" and operation.form.opcode == "st":
-                access.changes = lambda parts: changes(gang, mask, operation, addresses, parts)
+        if kind == "write":
+            _remember_values(access, gang, mask, addresses)
         self._note(access, chosen, size)
         if self._strong[operation.index]:
             self._locations.access(threads, operation, kind, space, chosen)
@@ -388,6 +386,16 @@ class Checker(Watch):
         slot, offset = divmod(address, memory.shared_stride)
         text = memory.describe("shared", offset)
         return text if len(self._machine.blocks) == 1 else f"{text} of {self._machine.blocks[slot].name}"
+
+
+def _remember_values(access: Access, gang: Gang, mask: Mask, addresses: Array) -> None:
+    """Have a write of threads answer what it writes."""
+    operation = access.operation
+    is_store = operation.form.opcode == "st"
+    if is_store or operation.form.has("init"):
+        access.same_value = lambda one, two: same_value(gang, mask, operation, one, two)
+    if is_store and access.space == "shared":
+        access.changes = lambda parts: changes(gang, mask, operation, addresses, parts)
 
 
 def _deciding(program: Program, maybe: frozenset[int]) -> dict[int, frozenset[int]]:

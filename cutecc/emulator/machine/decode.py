@@ -78,21 +78,28 @@ def decode(module: Module, kernel: str, limits: Limits = Limits()) -> Program:
     with together():
         for decoder in decoders.values():
             decoder.decode(program)
-    stop = len(program.operations)
-    program.stops = [0] * stop
-    for index in reversed(range(stop)):
-        stop = index if program.controls[index] is not None else stop
-        program.stops[index] = stop
-    if any(Special("%envreg1") in each.operands for function in graph.functions for each in function.instructions):
+    program.stops = _stops(program)
+    instructions = [each for function in graph.functions for each in function.instructions]
+    if any(Special("%envreg1") in each.operands for each in instructions):
         program.grid_workspace = layout.take_grid_workspace()
     program.module_image = bytes(layout.image)
     program.shared_bytes = layout.shared_bytes
     program.local_bytes = layout.local_bytes if program.stack is None else program.stack.bytes
-    if any("tcgen05" in each.opcode for function in graph.functions for each in function.instructions):
+    if any(each.opcode == "tcgen05" for each in instructions):
         from cutecc.emulator.machine.late_registers import wait_for_registers
 
         wait_for_registers(program)
     return program
+
+
+def _stops(program: Program) -> list[int]:
+    """For each operation, the index of the first control from there on."""
+    stop = len(program.operations)
+    stops = [0] * stop
+    for index in reversed(range(stop)):
+        stop = index if program.controls[index] is not None else stop
+        stops[index] = stop
+    return stops
 
 
 @cache
