@@ -18,6 +18,7 @@ from cutecc.emulator.machine import control
 from cutecc.emulator.machine.call_graph import CallGraph
 from cutecc.emulator.machine.calling import external_call, fits, moves
 from cutecc.emulator.machine.lanes import Lanes
+from cutecc.emulator.machine.late_registers import wait_for_registers
 from cutecc.emulator.machine.layout import Layout
 from cutecc.emulator.machine.polling import awaits_blocks, is_polling
 from cutecc.emulator.machine.program import FunctionScope, Program
@@ -88,10 +89,7 @@ def decode(module: Module, kernel: str, limits: Limits = Limits()) -> Program:
     program.module_image = bytes(layout.image)
     program.shared_bytes = layout.shared_bytes
     program.local_bytes = layout.local_bytes if program.stack is None else program.stack.bytes
-    if any("tcgen05" in each.opcode for function in graph.functions for each in function.instructions):
-        from cutecc.emulator.machine.late_registers import wait_for_registers
-
-        wait_for_registers(program)
+    wait_for_registers(program)
     return program
 
 
