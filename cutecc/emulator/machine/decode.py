@@ -79,11 +79,7 @@ def decode(module: Module, kernel: str, limits: Limits = Limits()) -> Program:
     with together():
         for decoder in decoders.values():
             decoder.decode(program)
-    stop = len(program.operations)
-    program.stops = [0] * stop
-    for index in reversed(range(stop)):
-        stop = index if program.controls[index] is not None else stop
-        program.stops[index] = stop
+    _note_stops(program)
     if any(Special("%envreg1") in each.operands for function in graph.functions for each in function.instructions):
         program.grid_workspace = layout.take_grid_workspace()
     program.module_image = bytes(layout.image)
@@ -91,6 +87,15 @@ def decode(module: Module, kernel: str, limits: Limits = Limits()) -> Program:
     program.local_bytes = layout.local_bytes if program.stack is None else program.stack.bytes
     wait_for_registers(program)
     return program
+
+
+def _note_stops(program: Program) -> None:
+    """Fill `Program.stops`."""
+    stop = len(program.operations)
+    program.stops = [0] * stop
+    for index in reversed(range(stop)):
+        stop = index if program.controls[index] is not None else stop
+        program.stops[index] = stop
 
 
 @cache
