@@ -18,6 +18,7 @@ from cutecc.emulator.machine import control
 from cutecc.emulator.machine.call_graph import CallGraph
 from cutecc.emulator.machine.calling import external_call, fits, moves
 from cutecc.emulator.machine.lanes import Lanes
+from cutecc.emulator.machine.late_registers import wait_for_registers
 from cutecc.emulator.machine.layout import Layout
 from cutecc.emulator.machine.polling import awaits_blocks, is_polling
 from cutecc.emulator.machine.program import FunctionScope, Program
@@ -79,17 +80,17 @@ def decode(module: Module, kernel: str, limits: Limits = Limits()) -> Program:
         for decoder in decoders.values():
             decoder.decode(program)
     program.stops = _stops(program)
-    instructions = [each for function in graph.functions for each in function.instructions]
-    if any(Special("%envreg1") in each.operands for each in instructions):
+    if _names(graph, Special("%envreg1")):
         program.grid_workspace = layout.take_grid_workspace()
     program.module_image = bytes(layout.image)
     program.shared_bytes = layout.shared_bytes
     program.local_bytes = layout.local_bytes if program.stack is None else program.stack.bytes
-    if any(each.opcode == "tcgen05" for each in instructions):
-        from cutecc.emulator.machine.late_registers import wait_for_registers
-
-        wait_for_registers(program)
+    wait_for_registers(program)
     return program
+
+
+def _names(graph: CallGraph, operand: Operand) -> bool:
+    return any(operand in each.operands for function in graph.functions for each in function.instructions)
 
 
 def _stops(program: Program) -> list[int]:
