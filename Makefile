@@ -103,11 +103,10 @@ attacks: $(BIN)/.dev bytecode
 fuzz: $(BIN)/.dev bytecode
 	$(BIN)/python tools/fuzz.py --seconds $(SECONDS) $(ARGS)
 
-# Pyright has one core to itself, which leaves the others to lit. Of a part, what is slow is run too.
+# Pyright takes one core for as long as lit takes two: tests go on beside it. Of a part, what is slow is run too.
 ifndef K
 test: bytecode
-	$(MAKE) -j 2 --output-sync=target lint lit
-	$(MAKE) unit gpu
+	$(MAKE) -j 2 --output-sync=target lint quick-tests
 else
 # lit ends with status 2 where nothing matches, pytest with 5. Files of lit have hyphens where names of Python's have _.
 test: bytecode
@@ -117,6 +116,13 @@ test: bytecode
 	if [ $$lit = 2 ] && [ $$unit = 5 ]; then echo 'no test matched K=$(K)' >&2; exit 1; fi; \
 	[ $$unit = 0 ] || [ $$unit = 5 ]
 endif
+
+# One after the other, and what they say is seen as it comes.
+.PHONY: quick-tests
+quick-tests:
+	$(MAKE) --output-sync=none lit
+	$(MAKE) --output-sync=none unit
+	$(MAKE) --output-sync=none gpu
 
 test-rest: bytecode
 	$(LIT) -D slow=only test/lit
@@ -136,17 +142,18 @@ lint: $(BIN)/.dev
 # Rewriting the asserts of all modules would take each worker ten seconds: what fails is run once more, to explain it.
 unit: TESTS ?= not slow
 unit: $(BIN)/.dev bytecode
-	$(PYTEST) -m '$(TESTS)' --assert=plain || \
+	$(PYTEST) -m '$(TESTS)' --assert=plain $(TEST_FILES) || \
 	  { $(BIN)/python -m pytest --last-failed --last-failed-no-failures none; exit 1; }
 
-# What `make test` leaves out, and says so, where there is no torch.
+# What `make test` leaves out, and says so, where there is no torch; conftest.py knows these words too.
 test-torch: $(BIN)/.torch bytecode
-	$(PYTEST) -m torch
+	$(MAKE) unit TESTS=torch \
+	  TEST_FILES="$$(grep -rlwE --include='test_*.py' 'torch|KERNEL_NAMES|names_in' test/unit | sort | tr '\n' ' ')"
 
-.venv-%/.dev: pyproject.toml
-	$(PYTHON) -m venv .venv-$*
-	.venv-$*/bin/python -m pip install --quiet --upgrade pip
-	.venv-$*/bin/python -m pip install --quiet --editable '.[test-versions]' '$(call wheel,$*)'
+# By the pip of .venv: making one in each takes longer than many of the packages.
+.venv-%/.dev: pyproject.toml $(BIN)/.base
+	$(PYTHON) -m venv --without-pip .venv-$*
+	$(BIN)/python -m pip --python .venv-$*/bin/python install --quiet --editable '.[test-versions]' '$(call wheel,$*)'
 	touch $@
 
 VERSION_TARGETS := $(addprefix version-,$(sort $(VERSIONS) $(FEW_VERSIONS)))

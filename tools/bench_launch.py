@@ -14,10 +14,7 @@ from __future__ import annotations
 import argparse
 import os
 import platform
-import random
-import statistics
 import sys
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -26,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import torch
 from bench import write
+from host_timing import cell, measure
 
 import cutecc
 from cutecc.frontend import binding, dsl
@@ -52,8 +50,7 @@ CASES: dict[str, tuple[str, dict[str, tuple[int, ...]], torch.dtype]] = {
         torch.float16,
     ),
 }
-CALLS, ROUNDS = 400, 61
-"""Fewer calls than the driver queues, which blocks when the GPU lags behind."""
+ROUNDS = 61
 
 
 def variants(file: str, shapes: Mapping[str, tuple[int, ...]], dtype: torch.dtype) -> dict[str, Callable[[], object]]:
@@ -118,23 +115,6 @@ def variants(file: str, shapes: Mapping[str, tuple[int, ...]], dtype: torch.dtyp
     return found
 
 
-def measure(found: Mapping[str, Callable[[], object]]) -> dict[str, list[float]]:
-    """Microseconds a call of each variant, by round."""
-    times: dict[str, list[float]] = {name: [] for name in found}
-    for round_ in range(ROUNDS + 1):
-        for name in random.sample(list(found), len(found)):
-            call = found[name]
-            torch.cuda.synchronize()
-            start = time.perf_counter()
-            for _ in range(CALLS):
-                call()
-            elapsed = time.perf_counter() - start
-            torch.cuda.synchronize()
-            if round_:
-                times[name].append(elapsed / CALLS * 1e6)
-    return times
-
-
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -142,9 +122,8 @@ def main() -> None:
     replace = parser.parse_args().write
     rows: dict[str, dict[str, str]] = {}
     for case, (file, shapes, dtype) in CASES.items():
-        for name, samples in measure(variants(file, shapes, dtype)).items():
-            low, high = statistics.quantiles(samples, n=10)[::8]
-            rows.setdefault(name, {})[case] = f"{statistics.median(samples):.2f} ({low:.2f}–{high:.2f})"
+        for name, samples in measure(variants(file, shapes, dtype), ROUNDS).items():
+            rows.setdefault(name, {})[case] = cell(samples, 2)
     lines = [
         f"| µs a call, median (10 %–90 %) | {' | '.join(CASES)} |",
         f"|---|{'---|' * len(CASES)}",

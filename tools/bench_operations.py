@@ -1,4 +1,4 @@
-"""Operations of `cutecc.operations` beside torch's: cuBLAS, `torch._scaled_mm`, `torch._grouped_mm`, and cuDNN.
+"""Operations of `cutecc.operations` beside torch's: cuBLAS, `torch._scaled_mm`, grouped products, and cuDNN.
 
     python tools/bench_operations.py --compile FOLDER                 # anywhere with the DSL; no GPU
     python tools/bench_operations.py --run FOLDER --json OUT          # on a machine with a GPU and torch; no DSL
@@ -36,9 +36,8 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=COUNT, help="candidates by estimated time (%(default)s)")
     parser.add_argument("--workers", type=int, help="processes that compile")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="samples of each (%(default)s)")
-    parser.add_argument(
-        "--only", default="", help="one type, one shape as 2048x2048x2048, or product, grouped or convolution"
-    )
+    kinds = "product, grouped, scaled or convolution"
+    parser.add_argument("--only", default="", help=f"one type, one shape as 2048x2048x2048, or {kinds}")
     choice = parser.parse_args()
     if not (choice.compile or choice.run or choice.json):
         parser.error("give --compile FOLDER, --run FOLDER or --json FILE")

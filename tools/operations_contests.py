@@ -100,6 +100,7 @@ class Grouped(OfLayer, frozen=True, kw_only=True, tag="grouped"):
     n: int
     k: int
     balance: Balance
+    scales: Literal["none", "blocks"] = "none"
 
     @property
     def shape(self) -> str:
@@ -165,7 +166,8 @@ AnyContest: TypeAlias = Product | Grouped | Convolution
 
 def names_of(contest: AnyContest) -> tuple[str, ...]:
     """What `--only` may call it."""
-    return contest.dtype, contest.shape, type(contest).__name__.lower()
+    kind = "scaled" if isinstance(contest, Grouped) and contest.scales != "none" else type(contest).__name__.lower()
+    return contest.dtype, contest.shape, kind
 
 
 def contests(text: str | None = None) -> list[AnyContest]:
@@ -190,6 +192,9 @@ def _grouped(listed: Mapping[str, Any]) -> Iterator[Grouped]:
         for pass_ in KINDS:
             for balance in BALANCES:
                 yield Grouped("bf16", balance, balance=balance, pass_=pass_, **each)
+    for each in listed.get("scaled_grouped", []):
+        for balance in BALANCES:
+            yield Grouped("f8E4M3FN", balance, balance=balance, scales="blocks", **each)
 
 
 def _convolutions(listed: Mapping[str, Any]) -> Iterator[Convolution]:

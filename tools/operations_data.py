@@ -27,6 +27,9 @@ _TYPES: dict[str, tuple[Any, Any]] = {
 }
 """In memory, of inputs and of results."""
 
+_BLOCK = 128
+"""Of K, and of N, for each of which there is a scale."""
+
 Call = Callable[[int], object]
 """Computes one of the sets."""
 
@@ -64,6 +67,8 @@ def data_of(contest: AnyContest, l2_bytes: int) -> Data:
     match contest:
         case Product():
             return _ProductData(contest, l2_bytes)
+        case Grouped() if contest.scales == "blocks":
+            return _ScaledData(contest, l2_bytes)
         case Grouped():
             return _GroupedData(contest, l2_bytes)
         case Convolution():
@@ -126,6 +131,7 @@ class _GroupedData(Data):
         self._b = [each[1].mT if contest.pass_ == "fprop" else each[1] for each in made]
         self._ends = torch.tensor(contest.sizes, device="cuda").cumsum(0).to(torch.int32)
         self._is_wgrad = contest.pass_ == "wgrad"
+        self._scales: dict[str, Any] = {}
         self._slices = [slice(end - size, end) for size, end in zip(contest.sizes, self._ends.tolist(), strict=True)]
         multiply: Any = getattr(torch, "_grouped_mm")  # noqa: B009 - for type checkers
         self.peers = {
@@ -146,9 +152,32 @@ class _GroupedData(Data):
 
         def call(index: int) -> None:
             arguments = self._a[index], self._b[index], None, self.results[index]
-            op.run(*arguments, offsets=self._ends, workspace=workspace)
+            op.run(*arguments, offsets=self._ends, workspace=workspace, **self._scales)
 
         return call
+
+
+class _ScaledData(_GroupedData):
+    """Blocks have the scales of their rows, and of their columns, so that torch computes the same."""
+
+    def __init__(self, contest: Grouped, l2_bytes: int) -> None:
+        super().__init__(contest, l2_bytes)
+        blocks = [-(-extent // _BLOCK) for extent in (contest.n, contest.k)]
+        rows = torch.rand(contest.rows, device="cuda") + 0.5
+        columns = torch.rand((contest.groups, blocks[0]), device="cuda") + 0.5
+        self._scales = {
+            "scales_a": rows[:, None].expand(-1, blocks[1]).contiguous(),
+            "scales_b": columns[:, None].expand(-1, blocks[1], -1).contiguous(),
+        }
+        of_torch = rows, columns.repeat_interleave(_BLOCK, 1)[:, : contest.n].contiguous()
+        multiply: Any = getattr(torch, "_scaled_grouped_mm")  # noqa: B009 - for type checkers
+
+        def peer(is_fast: bool) -> Call:
+            options: dict[str, Any] = {"out_dtype": self.results[0].dtype, "use_fast_accum": is_fast}
+            return lambda index: multiply(self._a[index], self._b[index], *of_torch, offs=self._ends, **options)
+
+        name = f"{PEER}._scaled_grouped_mm"
+        self.peers = {name: peer(is_fast=False), f"{name}, use_fast_accum": peer(is_fast=True)}
 
 
 class _ConvolutionData(Data):

@@ -101,6 +101,7 @@ def _grouped(contest: Grouped) -> GroupedGemm:
         f"{contest.dtype}:{b}",
         contest.result,
         packing="depth" if contest.pass_ == "wgrad" else "rows",
+        scales=contest.scales,
         epilogue="identity",
         target=TARGET,
         problem=(*sizes, contest.groups),
@@ -110,15 +111,20 @@ def _grouped(contest: Grouped) -> GroupedGemm:
 def _convolution(contest: Convolution) -> Conv2d:
     """The default choice."""
     each = contest
+    # Channels of depthwise layers are side by side, one a group, and taps of a filter one after the other.
+    is_depthwise = each.groups == each.c == each.k > 1
+    of_groups = 1 if is_depthwise else each.groups
     x, y, filters = (
         f"{dtype}:{aligned(dtype, channels)}"
         for dtype, channels in (
-            (each.dtype, each.c // each.groups),
-            (each.dtype, each.k // each.groups),
-            (each.dtype, each.c // each.groups),
+            (each.dtype, each.c // of_groups),
+            (each.dtype, each.k // of_groups),
+            (each.dtype, each.r * each.s if is_depthwise else each.c // of_groups),
         )
     )
-    result = {"fprop": each.k, "dgrad": each.c, "wgrad": each.c}[each.pass_] // each.groups
+    result = {"fprop": each.k, "dgrad": each.c, "wgrad": each.c}[each.pass_] // of_groups
+    if is_depthwise and each.pass_ == "wgrad":
+        result = each.r * each.s
     return Conv2d(
         each.pass_,
         *{"fprop": (x, filters), "dgrad": (y, filters), "wgrad": (y, x)}[each.pass_],

@@ -61,9 +61,10 @@ def median(timed: Timed) -> float:
     return statistics.median(timed.microseconds)
 
 
-def peer(found: Found) -> Timed:
-    """Torch, by the faster of its ways."""
-    return min((each for each in found.timed if is_peer(each)), key=median)
+def peer(found: Found, name: str | None = None) -> Timed:
+    """Torch, by the way of this name, or the fastest of its ways."""
+    ways = (each for each in found.timed if is_peer(each) and name in (None, each.name))
+    return min(ways, key=median)
 
 
 def default(found: Found, *, fused: bool = False) -> Timed | None:
@@ -77,6 +78,6 @@ def fastest(found: Found, *, fused: bool = False) -> Timed | None:
     return min((each for each in found.timed if not is_peer(each) and each.fused == fused), key=median, default=None)
 
 
-def speed(found: Found, timed: Timed | None) -> float:
-    """Relative to torch's; NaN for what did not run."""
-    return math.nan if timed is None else median(peer(found)) / median(timed)
+def speed(found: Found, timed: Timed | None, name: str | None = None) -> float:
+    """Relative to torch's, or to the one of its ways that has this name; NaN for what did not run."""
+    return math.nan if timed is None else median(peer(found, name)) / median(timed)

@@ -8,11 +8,11 @@ import statistics
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from operations_contests import HALVES, KINDS, AnyContest, Convolution, Grouped, Product
 from operations_plan import FUSED_SIZES
-from operations_results import Found, Results, default, fastest, median, peer, speed
+from operations_results import PEER, Found, Results, default, fastest, median, peer, speed
 
 REMARKS = Path(__file__).parent / "bench_remarks.toml"
 NAMES = {"f8E4M3FN": "e4m3 → bf16"}
@@ -24,23 +24,28 @@ _FEW_BARS = 12
 _LABEL = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}
 BARS = {"squares": 1.02, "mean": 1.00, "f8E4M3FN": 1.00, "f64": 0.95, "tf32": 0.95, "fused": 0.04}
 """Least speeds relative to torch's, and how much more time bias and gelu may take."""
-GROUPED_BARS = {"fprop": 1.00, "dgrad": 1.00, "wgrad": 1.00}
-CONVOLUTION_BARS = {"fprop": 1.00, "dgrad": 0.95, "wgrad": 0.95}
-"""Least geometric means of speeds relative to torch's, in 16 bits."""
+Bars: TypeAlias = Mapping[str, Mapping[str, float]]
+GROUPED_BARS: Bars = {dtype: {"fprop": 1.00, "dgrad": 1.00, "wgrad": 1.00} for dtype in (*HALVES, "f8E4M3FN")}
+CONVOLUTION_BARS: Bars = {dtype: {"fprop": 1.00, "dgrad": 0.95, "wgrad": 0.95} for dtype in HALVES}
+"""Least geometric means of speeds relative to torch's, by type."""
 _OTHER_BAR = 0.95
-"""In other types."""
+"""In types that are not named."""
 
 
 def tables(results: Results) -> dict[str, list[str]]:
     """The tables that there are results for, by the name of their place in the document."""
     found = {"operations": rows(results)} if _of(results, Product) else {}
-    for name, kind, bars in (("grouped", Grouped, GROUPED_BARS), ("convolutions", Convolution, CONVOLUTION_BARS)):
-        if listed := _of(results, kind):
+    for name, listed, bars in (
+        ("grouped", _grouped(results, "none"), GROUPED_BARS),
+        ("scaled", _grouped(results, "blocks"), GROUPED_BARS),
+        ("convolutions", _of(results, Convolution), CONVOLUTION_BARS),
+    ):
+        if listed:
             found[name] = layer_rows(listed, bars)
     return found
 
 
-def layer_rows(listed: Sequence[Found], bars: Mapping[str, float]) -> list[str]:
+def layer_rows(listed: Sequence[Found], bars: Bars) -> list[str]:
     """A row for each layer and type, with outputs and gradients side by side, the means, and the footnotes."""
     remarks = tomllib.loads(REMARKS.read_text()).get("remark", [])
     notes: list[str] = []
@@ -70,20 +75,18 @@ def layer_rows(listed: Sequence[Found], bars: Mapping[str, float]) -> list[str]:
         for each in passes:
             own = [found for found in listed if found.contest.dtype == dtype and _layer(found).pass_ == each]
             if own:
-                means = [
-                    f"{_geometric_mean([speed(one, pick(one)) for one in own]):.3f}" for pick in (default, fastest)
-                ]
-                least = min(speed(one, fastest(one)) for one in own)
-                cells = [
-                    NAMES.get(dtype, dtype),
-                    each,
-                    str(len(own)),
-                    *means,
-                    f"{least:.3f}",
-                    f"{bars[each] if dtype in HALVES else _OTHER_BAR:.2f}",
-                ]
-                table.append(f"| {' | '.join(cells)} |")
+                bar = f"{bars[dtype][each] if dtype in bars else _OTHER_BAR:.2f}"
+                table.append(_layer_mean(own, dtype, each, None, bar))
+                ways = [name for name in {each.name: each for each in own[0].timed} if name.startswith(PEER)]
+                table += [_layer_mean(own, dtype, f"{each}, {name}", name, "") for name in ways if len(ways) > 1]
     return [*table, *_endnotes(notes, [], listed)]
+
+
+def _layer_mean(own: Sequence[Found], dtype: str, what: str, way: str | None, bar: str) -> str:
+    """The means of some layers, relative to torch, or to the one of its ways that has this name."""
+    means = [f"{_geometric_mean([speed(one, pick(one), way) for one in own]):.3f}" for pick in (default, fastest)]
+    least = min(speed(one, fastest(one), way) for one in own)
+    return f"| {' | '.join([NAMES.get(dtype, dtype), what, str(len(own)), *means, f'{least:.3f}', bar])} |"
 
 
 def rows(results: Results) -> list[str]:
@@ -116,8 +119,11 @@ def draw(results: Results, folder: Path) -> list[Path]:
         ("operations-16-bit", [(each, _typed(products, each)) for each in HALVES]),
         ("operations-other-types", [(each, _typed(products, each)) for each in others]),
     ]
-    for name, kind in (("operations-grouped", Grouped), ("operations-convolutions", Convolution)):
-        listed = _of(results, kind)
+    for name, listed in (
+        ("operations-grouped", _grouped(results, "none")),
+        ("operations-scaled", _grouped(results, "blocks")),
+        ("operations-convolutions", _of(results, Convolution)),
+    ):
         types = dict.fromkeys(found.contest.dtype for found in listed)
         pictures.append(
             (name, [(f"{dtype}, {each}", _typed(_passed(listed, each), dtype)) for dtype in types for each in KINDS])
@@ -139,6 +145,11 @@ def _passed(listed: Sequence[Found], pass_: str) -> list[Found]:
 
 def _of(results: Results, kind: type[AnyContest]) -> list[Found]:
     return [found for found in results.found if isinstance(found.contest, kind)]
+
+
+def _grouped(results: Results, scales: str) -> list[Found]:
+    listed = _of(results, Grouped)
+    return [found for found in listed if isinstance(found.contest, Grouped) and found.contest.scales == scales]
 
 
 def _layer(found: Found) -> Grouped | Convolution:

@@ -146,9 +146,11 @@ class EmulatorHost:
         """The descriptor as the driver makes it."""
         from cutecc.emulator.tensor_map import encode, fault
 
-        made = encode(tensor_map)
+        target = Target.parse(self.target)
+        capability = 10 * target.major + target.minor
+        made = encode(tensor_map, capability)
         if isinstance(made, int):
-            self._notes = [f"the TMA descriptor: {fault(tensor_map) or 'cannot be made'}"]
+            self._notes = [f"the TMA descriptor: {fault(tensor_map, capability) or 'cannot be made'}"]
         return made
 
     def print(self, text: str) -> None:
@@ -217,11 +219,12 @@ def refused(launch: Launch, program: Program, target: str) -> tuple[int, str] | 
 
 
 def _refused_cooperation(launch: Launch, program: Program) -> tuple[int, str] | None:
-    from cutecc.emulator.waves import PROCESSORS, most_resident
+    from cutecc.emulator.waves import most_resident, processors
 
     blocks = math.prod(launch.grid)
     if is_cooperative(launch) and blocks > (most := most_resident(program, launch)):
-        reason = f"a cooperative launch of {blocks:,} blocks, of which {most:,} can be resident on {PROCESSORS} SMs"
+        there = processors(program.target)
+        reason = f"a cooperative launch of {blocks:,} blocks, of which {most:,} can be resident on {there} SMs"
         return _COOPERATIVE_TOO_LARGE, reason
     return None
 

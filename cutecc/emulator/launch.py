@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cutecc.emulator.checks.finding import Finding, Stopped
-from cutecc.emulator.grid import cluster_and_rank, cluster_of, clusters_of, index_of, is_cooperative
+from cutecc.emulator.grid import Dim3, cluster_and_rank, cluster_of, clusters_of, index_of, is_cooperative
 from cutecc.emulator.instructions.table import Step
 from cutecc.emulator.limits import Budget, Limits, raising
 from cutecc.emulator.machine.block import Block, Cluster
@@ -26,7 +26,7 @@ from cutecc.emulator.memory.memory import Memory
 from cutecc.emulator.memory.names import Names
 from cutecc.emulator.memory.poison import POISON
 from cutecc.emulator.options import EmulatorOptions
-from cutecc.emulator.waves import are_independent
+from cutecc.emulator.waves import are_independent, blocks_together
 from cutecc.errors import LimitError
 from cutecc.ptx.locations import PtxText
 from cutecc.ptx.parse import parse_module
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from cutecc.runtime.launch import Launch
 
 
+_REQUESTS = 8
+"""Of so many requests to cancel a cluster, one may fail though there is a cluster."""
 _WARP_BYTES, _BLOCK_BYTES = 1024, 1024
 """What Python's objects for one take, about."""
 
@@ -96,13 +98,14 @@ def run_wave(
     history: History,
     print: Callable[[str], None],
     started: Callable[[Run], None] | None = None,
+    cancel: Callable[[], Dim3 | None] = lambda: None,
 ) -> BlocksRun:
     """Run blocks that are resident together, whole clusters by their numbers, to their end.
 
     `module` are the module's variables; the checks compare the blocks with those before, whose `history` it is; `print`
-    takes what the kernel prints, `started` what says where the run is. Raises `LimitError` for what takes more than it
-    may, and `EmulatorError` for the first fault unless something is checked: then faults are findings, and other errors
-    are told with them.
+    takes what the kernel prints, `started` what says where the run is, and `cancel` cancels one of the clusters that
+    have not begun: see `Machine`. Raises `LimitError` for what takes more than it may, and `EmulatorError` for the
+    first fault unless something is checked: then faults are findings, and other errors are told with them.
     """
     launch, options, budget = work.launch, work.options, work.budget
     found = BlocksRun(blocks=len(wave))
@@ -126,6 +129,8 @@ def run_wave(
         options.schedule,
         options.seed,
         schedule.eager,
+        choose=schedule.choose,
+        cancel=lambda: None if schedule.choose(_REQUESTS) == _REQUESTS - 1 else cancel(),
     )
     counting: CounterWatch | None = None
     if options.counters:
@@ -133,7 +138,8 @@ def run_wave(
 
         counting = CounterWatch(program)
     with np.errstate(all="ignore"):
-        _populate(machine, program, wave, schedule)
+        together = blocks_together(program, launch) if schedule.shares_processors else 1
+        _populate(machine, program, wave, schedule, together)
         steps = _watched(program, machine, options, counting, history, found.stopped)
         run = Run(program, machine, schedule, steps, budget)
         if started is not None:
@@ -160,8 +166,8 @@ def _check_memory(program: Program, shape: Shape, blocks: int, limits: Limits) -
     limits.check("memory", wanted, what)
 
 
-def _populate(machine: Machine, program: Program, wave: Sequence[int], schedule: Schedule) -> None:
-    """Put the blocks and their warps into the machine.
+def _populate(machine: Machine, program: Program, wave: Sequence[int], schedule: Schedule, together: int) -> None:
+    """Put the blocks and their warps into the machine, so many blocks on a multiprocessor.
 
     Without a schedule that takes all warps in step a gang is a warp; of clusters that have nothing to do with each
     other it is that warp of each, for they would not notice.
@@ -173,7 +179,7 @@ def _populate(machine: Machine, program: Program, wave: Sequence[int], schedule:
         cluster = clusters.get(which)
         if cluster is None:
             cluster = clusters[which] = Cluster(index_of(which, clusters_of(shape.grid, shape.cluster)), shape.cluster)
-        block = Block(index_of(number, shape.grid), slot, shape.threads, cluster, rank, processor=slot)
+        block = Block(index_of(number, shape.grid), slot, shape.threads, cluster, rank, processor=slot // together)
         block.live_warps = -(-shape.threads // WARP)
         cluster.blocks.append(block)
         machine.blocks.append(block)

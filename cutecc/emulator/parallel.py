@@ -19,7 +19,7 @@ from cutecc.emulator.checks.reports import merge_findings
 from cutecc.emulator.launch import BlocksRun, Work, load_program, run_wave
 from cutecc.emulator.memory.allocations import Allocation
 from cutecc.emulator.memory.sharing import SharedMemory, share
-from cutecc.emulator.waves import Waves, are_independent, waves
+from cutecc.emulator.waves import Queue, Waves, are_independent, waves
 from cutecc.errors import EmulatorError
 from cutecc.support.pool import WorkerPool
 
@@ -52,20 +52,23 @@ def run_launch(
     Raises `EmulatorError` for the first fault in the order of blocks, unless something is checked.
     """
     options = work.options
-    parts = waves(program, work.launch, blocks)
+    parts = waves(program, work.launch, blocks, options.schedule)
+    queue = Queue(parts, work.launch)
     whole = _Whole(len(blocks), progress)
     may_share = len(parts) > 1 and options.cores > 1 and "races" not in options.check and are_independent(program)
     history = History()
     start = time.monotonic()
-    while whole.parts < len(parts) and not whole.is_stuck:
+    while queue and not whole.is_stuck:
         if may_share and (options.processes or _pays(time.monotonic() - start, whole.parts, len(parts))):
             with share(allocations, module) as memory:
                 if memory is not None:
                     _run_in_processes(work, memory, parts, show, whole)
                     break
             may_share = False
-        part = parts[whole.parts]
-        whole.add(run_wave(work, program, allocations, module, part, history, show, started))
+        before = queue.gone
+        part = run_wave(work, program, allocations, module, queue.begin(), history, show, started, queue.cancel)
+        part.blocks = queue.gone - before
+        whole.add(part)
     return whole.result
 
 

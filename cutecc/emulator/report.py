@@ -18,7 +18,7 @@ from cutecc.errors import SanitizerError, SourceLocation
 if TYPE_CHECKING:
     from cutecc.emulator.host import LaunchSummary
 
-_ASYNCHRONOUS = re.compile(r"(@\S+\s+)?(cp|wgmma|st\.async|red\.async)\b")
+_ASYNCHRONOUS = re.compile(r"(@\S+\s+)?(cp|wgmma|st\.async|red\.async|tcgen05\.(mma|cp|shift|ld|st))\b")
 """Instructions that start something that threads do not do themselves."""
 _SHOWN = 10
 """Findings that a message shows; `SanitizerError.findings` has all."""

@@ -13,6 +13,7 @@ rules that its arguments have to keep. Modes are innermost first.
 | | 15 | 1: fill with NaN |
 | | 16 | 1: round to tf32 |
 | | 17–18 | L2 promotion |
+| | 19–21 | what a swizzle of 128 bytes leaves together: 16 bytes, 32, 32 with a flip of 8, 64 |
 | 12 | 32 each | strides / 16, low bits, modes 1 to 4 |
 | 28 | 4 each | strides / 16, high bits |
 | 32 | 32 each | sizes - 1 |
@@ -21,7 +22,9 @@ rules that its arguments have to keep. Modes are innermost first.
 | 64 | 32 | bytes of a box, element strides rounded down |
 | 72 | 4, 8, 9, 10 | swizzle again: none, 32, 64, 128 bytes |
 
-The last 64 bytes are the driver's alone: descriptors that CuTe's host code makes have zeros there, and work.
+Element types of fewer bits than a byte, and what swizzles leave together, are as ptxas 13.0 has `tensormap.replace` put
+them in for sm_100a. The last 64 bytes are the driver's alone: descriptors that CuTe's host code makes have zeros there,
+and work.
 
 Descriptors for im2col have, instead of the box: channels - 1 (byte 55); 16 bits each of the lower and of the upper
 corner (byte 56), in which each mode but the first and the last has 16, 8 or 5 bits with a sign; 10 bits of pixels - 1
@@ -40,6 +43,14 @@ from cutecc.runtime.launch import TENSOR_MAP_BYTES, TensorMap
 INVALID_VALUE: Final = 1
 """`CUDA_ERROR_INVALID_VALUE`."""
 
+CHUNK: Final = 16
+"""Bytes that boxes are made of."""
+SWIZZLES: Final = ((0, 16), (32, 16), (64, 16), (128, 16), (128, 32), (128, 32), (128, 64))
+"""Bytes of a pattern's rows, and those that stay together, by `CUtensorMapSwizzle`."""
+FLIPPED: Final = 5
+"""The swizzle, of 32 bytes that stay together, in which every other line has the two halves of 16 bytes flipped."""
+_WHOLE_CHUNKS: Final = 3
+"""The last of those whose chunks of 16 bytes stay together; others, and narrow elements, are of sm_100."""
 _MOST_BOX_BYTES = 227 * 1024
 """What one block of an sm_90 GPU has of shared memory."""
 MOST_MODES = 5
@@ -63,6 +74,19 @@ class ElementType:
     rounds_to_tf32: bool = False
     flushes: bool = False
     """Whether additions take and give subnormal numbers as zeros."""
+    bits: int = 0
+    """Of an element that has fewer than its `size`; 0 for others. In global memory they are packed."""
+    packed: int = CHUNK
+    """Bytes of elements in a chunk of 16 bytes of shared memory, where they begin."""
+
+    @property
+    def alignment(self) -> int:
+        """The coordinate of a box is a multiple of so many elements."""
+        return 128 if self.packed < CHUNK else 8 * CHUNK // (self.bits or 8 * self.size)
+
+    def bytes(self, elements: int) -> int:
+        """How many a row of so many elements has in global memory."""
+        return elements * (self.bits or 8 * self.size) // 8
 
     @property
     def is_float(self) -> bool:
@@ -83,22 +107,27 @@ ELEMENT_TYPES: Final = (
     ElementType("f32", 4, 8, flushes=True),
     ElementType("f32", 4, 7, rounds_to_tf32=True),
     ElementType("f32", 4, 8, rounds_to_tf32=True, flushes=True),
+    ElementType("b4x16", 1, 11, bits=4),
+    ElementType("b4x16_p64", 1, 12, bits=4, packed=8),
+    ElementType("b6x16_p32", 1, 13, bits=6, packed=12),
 )
-"""By number. Types of fewer bits than a byte are of newer GPUs."""
+"""By number; the last three, whose names are those of `tensormap.replace`, are of sm_100."""
 
 
-def encode(tensor_map: TensorMap) -> bytes | int:
-    """What `cuTensorMapEncodeTiled` makes for sm_90: the descriptor, or `INVALID_VALUE`."""
-    return pack(tensor_map) if fault(tensor_map) is None else INVALID_VALUE
+def encode(tensor_map: TensorMap, capability: int = 90) -> bytes | int:
+    """What `cuTensorMapEncodeTiled` makes for a GPU of this capability: the descriptor, or `INVALID_VALUE`."""
+    return pack(tensor_map) if fault(tensor_map, capability) is None else INVALID_VALUE
 
 
-def fault(tensor_map: TensorMap) -> str | None:
+def fault(tensor_map: TensorMap, capability: int = 90) -> str | None:
     """What `cuTensorMapEncodeTiled` would not accept; `None` when it accepts it all."""
-    rank = len(tensor_map.sizes)
-    if not 0 <= tensor_map.data_type < len(ELEMENT_TYPES):
-        return f"data type {tensor_map.data_type} is none of sm_90"
-    if tensor_map.interleave not in range(3) or tensor_map.swizzle not in range(4):
-        return f"interleave {tensor_map.interleave} or swizzle {tensor_map.swizzle} is none of sm_90"
+    rank, is_new = len(tensor_map.sizes), capability >= 100
+    types = sum(is_new or not each.bits for each in ELEMENT_TYPES)
+    if not 0 <= tensor_map.data_type < types:
+        return f"data type {tensor_map.data_type} is none of sm_{capability}"
+    swizzles = len(SWIZZLES) if is_new else _WHOLE_CHUNKS + 1
+    if tensor_map.interleave not in range(3) or tensor_map.swizzle not in range(swizzles):
+        return f"interleave {tensor_map.interleave} or swizzle {tensor_map.swizzle} is none of sm_{capability}"
     if tensor_map.l2_promotion not in range(4) or tensor_map.fill not in range(2):
         return f"L2 promotion {tensor_map.l2_promotion} or fill {tensor_map.fill} does not exist"
     if not 1 <= rank <= MOST_MODES:
@@ -107,11 +136,12 @@ def fault(tensor_map: TensorMap) -> str | None:
         return f"strides, box and element strides do not fit the rank {rank}"
     if tensor_map.interleave and rank < 3:
         return f"a tensor of rank {rank} cannot be interleaved"
-    return _fault_of_address(tensor_map) or _fault_of_box(tensor_map)
+    return _fault_of_address(tensor_map) or _fault_of_box(tensor_map) or _fault_of_padding(tensor_map)
 
 
 def _fault_of_address(tensor_map: TensorMap) -> str | None:
-    alignment = 32 if tensor_map.interleave == 2 else 16
+    is_padded = ELEMENT_TYPES[tensor_map.data_type].packed < CHUNK
+    alignment = 32 if tensor_map.interleave == 2 or is_padded else 16
     if tensor_map.address % alignment:
         return f"address 0x{tensor_map.address:x} is no multiple of {alignment}"
     for size in tensor_map.sizes:
@@ -131,19 +161,31 @@ def _fault_of_box(tensor_map: TensorMap) -> str | None:
         return f"element strides {tensor_map.element_strides} are not 1 to 8"
     if tensor_map.fill and not element.is_float:
         return "elements that are no floats cannot be filled with NaN"
-    row = tensor_map.box[0] * element.size
+    row, width = element.bytes(tensor_map.box[0]), SWIZZLES[tensor_map.swizzle][0]
     if row % 16:
         return f"the box's rows of {row} bytes are no multiple of 16"
-    if not tensor_map.interleave and tensor_map.swizzle and row > 16 << tensor_map.swizzle:
-        return f"the box's rows of {row} bytes are longer than the swizzle's {16 << tensor_map.swizzle}"
+    if not tensor_map.interleave and width and row > width:
+        return f"the box's rows of {row} bytes are longer than the swizzle's {width}"
     if (size := _box_bytes(tensor_map)) > _MOST_BOX_BYTES:
         return f"the box has {size} bytes, more than {_MOST_BOX_BYTES}"
     return None
 
 
+def _fault_of_padding(tensor_map: TensorMap) -> str | None:
+    """Of elements that are copied with gaps between."""
+    element = ELEMENT_TYPES[tensor_map.data_type]
+    if element.packed == CHUNK:
+        return None
+    if tensor_map.box[0] != element.alignment or tensor_map.sizes[0] % element.alignment:
+        return f"rows of {element.name} elements have {element.alignment} in a box, and a multiple in the tensor"
+    if tensor_map.swizzle in (1, 2, FLIPPED):
+        return f"swizzle {tensor_map.swizzle} is none for {element.name} elements"
+    return None
+
+
 def _box_bytes(tensor_map: TensorMap) -> int:
     elements = (size // stride for size, stride in zip(tensor_map.box, tensor_map.element_strides, strict=True))
-    return math.prod(elements) * ELEMENT_TYPES[tensor_map.data_type].size
+    return ELEMENT_TYPES[tensor_map.data_type].bytes(math.prod(elements))
 
 
 _FIELDS: Final = {
@@ -155,6 +197,7 @@ _FIELDS: Final = {
     "fill_mode": (79, 1, 0),
     "rounding": (80, 1, 0),
     "promotion": (81, 2, 0),
+    "swizzle_atomicity": (83, 3, 0),
     "stride_low": (96, 32, 32),
     "stride_high": (224, 4, 4),
     "global_dim": (256, 32, 32),
@@ -165,6 +208,8 @@ _FIELDS: Final = {
     "swizzled": (584, 3, 0),
 }
 """First bit, bits, and bits from mode to mode; by the name that `tensormap.replace` has for it, if it has."""
+_FIRST_ROUNDED: Final = 11
+"""Of element types, which PTX has the numbers of the driver for from here on."""
 _LESS_ONE: Final = ("global_dim", "element_stride", "box_dim")
 
 
@@ -188,7 +233,8 @@ def pack(tensor_map: TensorMap) -> bytes:
         ("rank", [len(tensor_map.sizes) - 1]),
         ("elemtype", [element.code]),
         ("interleave_layout", [tensor_map.interleave]),
-        ("swizzle_mode", [tensor_map.swizzle]),
+        ("swizzle_mode", [min(tensor_map.swizzle, _WHOLE_CHUNKS)]),
+        ("swizzle_atomicity", [max(0, tensor_map.swizzle - _WHOLE_CHUNKS)]),
         ("fill_mode", [tensor_map.fill]),
         ("rounding", [element.rounds_to_tf32]),
         ("promotion", [tensor_map.l2_promotion]),
@@ -265,6 +311,9 @@ def _tensor(bits: int) -> TensorMap | None:
     ]
     if rank > MOST_MODES or not numbers or field("interleave_layout") == 3 or not field("global_address"):
         return None
+    swizzle = field("swizzle_mode")
+    if swizzle == _WHOLE_CHUNKS:
+        swizzle += field("swizzle_atomicity") & 3
     return TensorMap(
         data_type=numbers[0],
         address=field("global_address"),
@@ -273,7 +322,7 @@ def _tensor(bits: int) -> TensorMap | None:
         box=tuple(field("box_dim", mode) for mode in range(rank)),
         element_strides=tuple(field("element_stride", mode) for mode in range(rank)),
         interleave=field("interleave_layout"),
-        swizzle=field("swizzle_mode"),
+        swizzle=swizzle,
         l2_promotion=field("promotion"),
         fill=field("fill_mode"),
     )
@@ -281,4 +330,11 @@ def _tensor(bits: int) -> TensorMap | None:
 
 def replace(data: bytes, name: str, mode: int, value: int) -> bytes:
     """The descriptor with one field replaced, as `tensormap.replace` does. Raises `KeyError` for an unknown field."""
-    return _put(int.from_bytes(data, "little"), name, value, mode).to_bytes(TENSOR_MAP_BYTES, "little")
+    bits = int.from_bytes(data, "little")
+    if name == "elemtype" and value >= _FIRST_ROUNDED:
+        # Numbers of PTX; others than these do not change how elements are rounded.
+        element = ELEMENT_TYPES[min(value, len(ELEMENT_TYPES) - 1)]
+        value = element.code
+        if element.rounds_to_tf32:
+            bits = _put(bits, "rounding", 1)
+    return _put(bits, name, value, mode).to_bytes(TENSOR_MAP_BYTES, "little")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING, overload
 
 from cutecc.emulator.grid import Dim3, cluster_and_rank, cluster_of, clusters_of, in_cluster, index_of, is_cooperative
@@ -16,6 +17,7 @@ from cutecc.target import Target
 if TYPE_CHECKING:
     from cutecc.emulator.instructions.operation import Operation
     from cutecc.emulator.machine.program import Program
+    from cutecc.emulator.machine.schedule import ScheduleName
     from cutecc.runtime.launch import Launch
 
 _MOST_THREADS = 8192
@@ -24,8 +26,20 @@ _MOST_REGISTER_BYTES = 64 << 20
 """Of a wave."""
 _MOST_SHARED_BYTES = 64 << 20
 """Of a wave."""
-PROCESSORS = 132
+_MOST_TOGETHER = 2
+"""Blocks that share a multiprocessor's tensor memory: enough to have to wait, and few to go one after the other."""
+_PROCESSORS = 132
 """SMs, as many as an H200 has: what fits on them at a time is a wave of blocks that wait for one another."""
+_PROCESSORS_OF = {(10, 0): 148, (10, 3): 148, (11, 0): 20, (12, 0): 188, (12, 1): 48}
+"""Of newer GPUs by capability: a B200, a B300, a Jetson Thor, an RTX PRO 6000, a DGX Spark."""
+_BEGINNING: dict[ScheduleName, int] = {"round-robin": 2, "random": 4, "adversarial": 8}
+"""Of programs that cancel clusters which have not begun: for one that begins so many are there, at least."""
+
+
+def processors(target: str) -> int:
+    """How many SMs the GPU is taken to have."""
+    parsed = Target.parse(target)
+    return _PROCESSORS_OF.get((parsed.major, parsed.minor), _PROCESSORS)
 
 
 @dataclass(frozen=True)
@@ -46,10 +60,39 @@ class Waves:
         return self.blocks[number * self.size : (number + 1) * self.size]
 
 
-def waves(program: Program, launch: Launch, blocks: Sequence[int]) -> Waves:
+class Queue:
+    """The blocks of waves that have not begun: the next wave does, or single clusters are cancelled before."""
+
+    def __init__(self, parts: Waves, launch: Launch) -> None:
+        self._parts = parts
+        self._grid = launch.grid
+        self._together = prod(cluster_of(launch))
+        self.gone = 0
+        """Blocks that have begun or are cancelled."""
+
+    def __bool__(self) -> bool:
+        return self.gone < len(self._parts.blocks)
+
+    def begin(self) -> Sequence[int]:
+        """The next wave's blocks."""
+        wave = self._parts.blocks[self.gone : self.gone + self._parts.size]
+        self.gone += len(wave)
+        return wave
+
+    def cancel(self) -> Dim3 | None:
+        """Take the next cluster out: the index of its first block, `None` when all have begun."""
+        if not self:
+            return None
+        first = self._parts.blocks[self.gone]
+        self.gone += self._together
+        return index_of(first, self._grid)
+
+
+def waves(program: Program, launch: Launch, blocks: Sequence[int], schedule: ScheduleName = "round-robin") -> Waves:
     """The blocks, by their numbers, in waves of whole clusters: as many as pay, or as have to be there together.
 
-    The launch alone decides, so that results do not depend on the schedule or on how many processes run them.
+    The launch alone decides, so that results do not depend on the schedule or on how many processes run them. Only of
+    a program that cancels clusters which have not begun the schedule has some begin: fewer than a GPU may.
     """
     ordered = _by_cluster(launch, blocks)
     if is_cooperative(launch):
@@ -59,14 +102,29 @@ def waves(program: Program, launch: Launch, blocks: Sequence[int]) -> Waves:
     most = min(_MOST_THREADS // threads, _MOST_REGISTER_BYTES // registers, _MOST_SHARED_BYTES // shared)
     if program.awaits_blocks:
         most = max(most, _resident_blocks(program.target, threads, shared))
-    cluster = cluster_of(launch)
-    together = cluster[0] * cluster[1] * cluster[2]
+    together = prod(cluster_of(launch))
+    if cancels_clusters(program):
+        most = min(most, processors(program.target))
+        if not program.awaits_blocks:
+            most = min(most, len(ordered) // _BEGINNING[schedule])
     return Waves(ordered, max(1, most // together) * together)
 
 
 def most_resident(program: Program, launch: Launch) -> int:
     """How many blocks of a launch run at the same time."""
     return _resident_blocks(program.target, *_threads_and_shared(program, launch))
+
+
+def blocks_together(program: Program, launch: Launch) -> int:
+    """How many blocks may share a multiprocessor, and wait there for what others of its have: its tensor memory.
+
+    Blocks that count on one another have one each, which a cooperative launch promises, and others find on a chip that
+    is not full.
+    """
+    alone = cluster_of(launch) != (1, 1, 1) or is_cooperative(launch) or program.awaits_blocks
+    if alone or not any(each.form.opcode == "tcgen05" and each.form.has("alloc") for each in program.operations):
+        return 1
+    return min(_MOST_TOGETHER, _blocks_of_processor(program.target, *_threads_and_shared(program, launch)))
 
 
 def _threads_and_shared(program: Program, launch: Launch) -> tuple[int, int]:
@@ -77,9 +135,13 @@ def _threads_and_shared(program: Program, launch: Launch) -> tuple[int, int]:
 
 def _resident_blocks(target: str, threads: int, shared_bytes: int) -> int:
     """How many blocks run at the same time; registers, which the PTX does not tell, may allow fewer."""
+    return processors(target) * _blocks_of_processor(target, threads, shared_bytes)
+
+
+def _blocks_of_processor(target: str, threads: int, shared_bytes: int) -> int:
     limits = Target.parse(target).limits
     most = min(limits.blocks_per_sm, limits.threads_per_sm // threads, limits.shared_memory_per_sm // shared_bytes)
-    return PROCESSORS * max(1, most)
+    return max(1, most)
 
 
 def _by_cluster(launch: Launch, blocks: Sequence[int]) -> Sequence[int]:
@@ -113,6 +175,11 @@ class _AllByCluster(Sequence[int]):
         return in_cluster(index_of(which, clusters_of(self.grid, self.cluster)), rank, self.grid, self.cluster)
 
 
+def cancels_clusters(program: Program) -> bool:
+    """Whether a program has clusters cancelled that have not begun (`clusterlaunchcontrol`)."""
+    return any(operation.form.opcode == "clusterlaunchcontrol" for operation in program.operations)
+
+
 _ORDERED = {"volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"}
 _OWN_SPACES = {"shared", "local", "param", "const"}
 
@@ -120,7 +187,8 @@ _OWN_SPACES = {"shared", "local", "param", "const"}
 def are_independent(program: Program) -> bool:
     """Whether nothing in a program lets blocks of different clusters tell each other anything.
 
-    What can: atomics and reductions on memory that is not the block's own, and ordered accesses to it.
+    What can: atomics and reductions on memory that is not the block's own, ordered accesses to it, and taking clusters
+    from one another.
     """
     return not any(_may_tell(operation) for operation in program.operations)
 
@@ -131,7 +199,7 @@ def _may_tell(operation: Operation) -> bool:
         return not modifiers & _OWN_SPACES
     if opcode in ("ld", "st"):
         return bool(modifiers & _ORDERED) and not modifiers & _OWN_SPACES
-    if opcode == "multimem":
+    if opcode in ("multimem", "clusterlaunchcontrol"):
         return True
     # A reduction from shared into global memory: `cp.reduce.async.bulk.global.shared::cta…`, also of a tensor map.
     return opcode == "cp" and "reduce" in modifiers and "global" in modifiers

@@ -10,6 +10,7 @@ from typing import Any
 
 from cutecc.errors import Error, SpecError, foreign_failures
 from cutecc.frontend import dsl
+from cutecc.frontend.artifacts import unread_artifacts
 from cutecc.frontend.binding import Arguments, bind_specs, bind_values
 from cutecc.frontend.callee import Callee
 from cutecc.frontend.decorators import own_decorators
@@ -92,6 +93,7 @@ def _trace(
         bounded_recursion(),
         no_iteration(),
         fast_positions(),
+        unread_artifacts(),
         user_lines() if locations else contextlib.nullcontext(UserLines()) as lines,
         own_decorators(callee.function.__globals__),
     ):

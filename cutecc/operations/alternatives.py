@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 from math import log2
 from typing import Any, Literal
 
@@ -45,7 +46,7 @@ def weight(part: Part) -> Weight:
     return "means" if part.startswith("tile.") or part in ("instruction", "swizzle") else "problem"
 
 
-def changes(description: GemmDescription, part: Part) -> list[Change]:
+def changes(description: GemmDescription, part: Part) -> Iterator[Change]:
     """The descriptions that differ in this part alone, the nearest first.
 
     Sizes of a threadblock and alignments are as far apart as the doublings between them, log2 of their ratio. Stages,
@@ -55,15 +56,17 @@ def changes(description: GemmDescription, part: Part) -> list[Change]:
     What follows from a part changes with it: the epilogue's operands with C and D, the types that an instruction
     multiplies with those of A and B and with the arithmetic, the N of wgmma with the threadblock's.
     """
-    found = list(_changes(description, part))
-    return sorted((each for each in found if each[1] != description), key=lambda change: change[0])
+    head, _, field = part.partition(".")
+    if head == "tile":
+        return _tile_changes(description, field)
+    found = [each for each in _changes(description, part) if each[1] != description]
+    return iter(sorted(found, key=lambda change: change[0]))
 
 
 def _changes(description: GemmDescription, part: Part) -> Iterator[Change]:
+    """Those of any part but the tile's, in any order, the description itself among them."""
     head, _, field = part.partition(".")
-    if head == "tile":
-        yield from _tile_changes(description, field)
-    elif field:
+    if field:
         yield from _operand_changes(description, head, field)
     elif part == "instruction":
         yield from _instruction_changes(description)
@@ -106,25 +109,32 @@ def _columns(description: GemmDescription) -> Sequence[int]:
 
 
 def _tile_changes(description: GemmDescription, field: str) -> Iterator[Change]:
+    """Made one by one: of the sixty sizes that a threadblock may have instead, a search mostly takes the first."""
+    tile = description.tile
+    for distance, value in sorted(_tile_values(description, field), key=lambda each: each[0]):
+        if (changed := replace(tile, **value)) != tile:
+            yield distance, with_tile(description, changed)
+
+
+def _tile_values(description: GemmDescription, field: str) -> Iterable[tuple[float, dict[str, Any]]]:
+    """What a part of the tile can be, in any order."""
     tile = description.tile
     m, n, k = tile.threadblock
     match field:
         case "m":
-            tiles = ((ratio(m, each), replace(tile, threadblock=(each, n, k))) for each in _ROWS)
+            return ((ratio(m, each), {"threadblock": (each, n, k)}) for each in _ROWS)
         case "n":
-            tiles = ((ratio(n, each), replace(tile, threadblock=(m, each, k))) for each in _columns(description))
+            return ((ratio(n, each), {"threadblock": (m, each, k)}) for each in _columns(description))
         case "k":
-            tiles = ((ratio(k, each), replace(tile, threadblock=(m, n, each))) for each in _DEPTHS)
+            return ((ratio(k, each), {"threadblock": (m, n, each)}) for each in _DEPTHS)
         case "stages":
-            tiles = ((ratio(tile.stages, each) / 2, replace(tile, stages=each)) for each in _STAGES)
+            return ((ratio(tile.stages, each) / 2, {"stages": each}) for each in _STAGES)
         case "warps":
-            tiles = ((_ratios(tile.warps, each) / 2, replace(tile, warps=each)) for each in _WARPS)
+            return ((_ratios(tile.warps, each) / 2, {"warps": each}) for each in _WARPS)
         case "cluster":
-            tiles = ((_ratios(tile.cluster, each) / 2, replace(tile, cluster=each)) for each in _CLUSTERS)
+            return ((_ratios(tile.cluster, each) / 2, {"cluster": each}) for each in _CLUSTERS)
         case _:
-            tiles = ((0.5, replace(tile, schedule=each)) for each in SCHEDULES)
-    for distance, changed in tiles:
-        yield distance, with_tile(description, changed)
+            return ((0.5, {"schedule": each}) for each in SCHEDULES)
 
 
 def with_tile(description: GemmDescription, tile: TileDescription) -> GemmDescription:
@@ -238,10 +248,12 @@ def _type_distance(given: str, other: str) -> float:
     return ratio(type_bits(given), type_bits(other)) + (2 if kinds[0] != kinds[1] else 0) + (given[:2] != other[:2]) / 2
 
 
+@cache
 def ratio(given: int, other: int) -> float:
     """How far two sizes are apart, in doublings."""
     return abs(log2(max(given, 1) / other)) + (1 if given < 1 else 0)
 
 
+@cache
 def _ratios(given: tuple[Any, ...], other: tuple[Any, ...]) -> float:
     return sum(map(ratio, given, other))

@@ -75,7 +75,6 @@ class Calls:
         self._used: dict[int, set[int]] = {}
         """Streams that were launched on, by GPU."""
         self._waiting = forks.lock()
-        self._takes_tables = variant.takes_tables
         self._workspace_alignment = variant.workspace_alignment
         self._arrays = variant.array_names
         inputs = {each.name: each for each in variant.description.gemm.epilogue.inputs}
@@ -94,26 +93,30 @@ class Calls:
         stream = given.stream
         values: list[Any] = []
         form: list[Any] = [given.settings]
+        tables: list[Table] = []
         try:
             arrays = given.arguments
             for name in self._arrays:
                 array = arrays[name]
+                if isinstance(array, Table):
+                    values.append(array.table.address)
+                    form += array.form
+                    tables.append(array)
+                    continue
                 try:
                     values.append(array.data_ptr())
-                    form.append((array.dtype, array.shape, array.stride(), array.get_device()))
+                    form += array.dtype, array.shape, array.stride(), array.get_device()
                 except AttributeError:
                     if stream is not None:  # has to wait for cupy's own
                         return False
                     values.append(array.data.ptr)
-                    form.append((array.dtype, array.shape, array.strides, array.device.id))
-            if self._takes_tables:
-                tables = [each for name in self._arrays if isinstance(each := arrays[name], Table)]
-                if stream is not None and _are_produced(tables):
-                    return False
-                form.append(_library_of(tables))
+                    form += array.dtype, array.shape, array.strides, array.device.id
+            # What cupy names is its current stream.
+            if _are_produced(tables) and (stream is not None or any(each.library != "cupy" for each in tables)):
+                return False
             workspace = given.workspace
             if workspace is not None:
-                form.append((workspace.dtype, workspace.shape, workspace.stride(), workspace.get_device()))
+                form += workspace.dtype, workspace.shape, workspace.stride(), workspace.get_device()
             known: _Known | None = self._launches.find(tuple(form))
             if known is None:
                 return False
@@ -133,8 +136,7 @@ class Calls:
         else:
             self._launch_with_workspace(known, values, stream)
         known.used.add(stream)
-        if self._takes_tables:
-            _note_stream(arrays, stream)
+        _note_stream(tables, stream)
         return True
 
     def _add_numbers(self, arguments: Mapping[str, Any], values: list[Any]) -> bool:
@@ -182,8 +184,7 @@ class Calls:
                 block.free(stream)
         used = self._used.setdefault(ordinal, set())
         used.add(stream)
-        if self._takes_tables:
-            _note_stream(bound.arrays, stream)
+        _note_stream(bound.arrays.values(), stream)
         form = self._form(given) if planned is not None and repeatable else None
         if planned is not None and form is not None:
             hazards = tuple(
@@ -236,14 +237,14 @@ class Calls:
         try:
             for name in self._arrays:
                 array = given.arguments[name]
-                if hasattr(array, "data_ptr"):
-                    form.append((array.dtype, array.shape, array.stride(), array.get_device()))
+                if isinstance(array, Table):
+                    form += array.form
+                elif hasattr(array, "data_ptr"):
+                    form += array.dtype, array.shape, array.stride(), array.get_device()
                 else:
-                    form.append((array.dtype, array.shape, array.strides, array.device.id))
-            if self._takes_tables:
-                form.append(_library_of(each for each in given.arguments.values() if isinstance(each, Table)))
+                    form += array.dtype, array.shape, array.strides, array.device.id
             if (workspace := given.workspace) is not None:
-                form.append((workspace.dtype, workspace.shape, workspace.stride(), workspace.get_device()))
+                form += workspace.dtype, workspace.shape, workspace.stride(), workspace.get_device()
             hash(tuple(form))
         except (AttributeError, TypeError):
             return None
@@ -300,23 +301,19 @@ def _ordinal(arrays: Arrays) -> int | None:
 
 def _library(arrays: Arrays) -> str | None:
     """Whose current stream a call goes to."""
-    return _library_of(arrays.values())
-
-
-def _library_of(arrays: Iterable[Array | Table]) -> str | None:
-    found = {each.library for each in arrays}
+    found = {each.library for each in arrays.values()}
     return next((each for each in ("torch", "cupy") if each in found), None)
+
+
+def _note_stream(arrays: Iterable[Array | Table], stream: int) -> None:
+    for each in arrays:
+        if isinstance(each, Table):
+            each.streams.add(stream)
 
 
 def _are_produced(tables: Iterable[Table]) -> bool:
     """Whether somebody has named streams on which what the tables lead to is written."""
     return any(each.producers for each in tables)
-
-
-def _note_stream(arrays: Mapping[str, Any], stream: int) -> None:
-    for each in arrays.values():
-        if isinstance(each, Table):
-            each.streams.add(stream)
 
 
 def _address(array: Array | Table) -> int:

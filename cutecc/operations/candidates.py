@@ -208,6 +208,22 @@ def described(
     return GemmDescription(target, instruction, _ANY_TILE, a, b, d, c, epilogue, swizzle or "identity1", mode)
 
 
+def by_other_means(description: GemmDescription, modes: Sequence[Mode]) -> list[GemmDescription]:
+    """What multiplies the same in the same way and type, by every instruction and mode; tiles are to be chosen."""
+    instruction = description.instruction
+    rounds = {"dtype": "tf32"} if instruction.a == "tf32" else {}
+    asked = (replace(each, **rounds) for each in (description.a, description.b))
+    given = fitting_instructions(
+        *asked, accumulator=instruction.accumulator, arithmetic=instruction.arithmetic, target=description.target
+    )
+    operands = description.a, description.b, description.d
+    return [
+        described(description.target, each, operands, description.c, description.epilogue, mode)
+        for each in given
+        for mode in modes
+    ]
+
+
 _ANY_TILE = TileDescription((64, 64, 64), 2, (2, 2, 1))
 
 

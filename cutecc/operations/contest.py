@@ -15,15 +15,12 @@ from cutecc.operations.discovery import Arguments, Request, ranked, read_argumen
 from cutecc.operations.gemm import Gemm
 from cutecc.operations.grouped.problem import GroupedProblem
 from cutecc.operations.operation import Operation
-from cutecc.operations.tile_model import Problem, machine
+from cutecc.operations.tile_model import Problem, has_few_tiles
 from cutecc.operations.validity import refusal
 
 if TYPE_CHECKING:
     from cutecc.runtime.timing import Samples
     from cutecc.runtime.workspace import Workspace
-
-_TILE = 128
-"""M and N of a tile of usual size."""
 
 
 class Contest(Protocol):
@@ -100,12 +97,6 @@ class ProductContest:
         from cutecc.operations.tuning_data import time_products
 
         return time_products(operations, self.problem, gpu)
-
-
-def has_few_tiles(problem: Problem, target: str) -> bool:
-    """Whether D has too few tiles to keep a GPU busy, so that splitting K may help."""
-    tiles = -(-problem.m // _TILE) * -(-problem.n // _TILE)
-    return tiles < 2 * machine(target).multiprocessors
 
 
 def swizzled(description: GemmDescription) -> list[GemmDescription]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast, get_args
+from typing import Any, Generic, cast, get_args, overload
 
 from cutecc.errors import ArgumentError, Error, UsageError
 from cutecc.operations import candidates
+from cutecc.operations.any_description import AnyDescription, Description
 from cutecc.operations.choosing import (
     EpilogueLike,
     by_name,
@@ -21,19 +22,20 @@ from cutecc.operations.choosing import (
     target_name,
     usual_result,
 )
+from cutecc.operations.convolution.description import ConvolutionDescription
 from cutecc.operations.description import SPLIT_K_MODES, GemmDescription, Mode
 from cutecc.operations.epilogue.graph import Epilogue
+from cutecc.operations.facts import facts_of
 from cutecc.operations.fitting_instructions import fitting_instructions
+from cutecc.operations.grouped.description import GroupedDescription
 from cutecc.operations.instruction import ARITHMETICS, MathInstruction
 from cutecc.operations.metadata_filter import Fact, MetadataFilter
 from cutecc.operations.operand import Operand, Role, as_operand
+from cutecc.operations.operation import Operation
 from cutecc.operations.status import YES, Status
 from cutecc.operations.tile_model import LARGE, Problem, cycles, slices
 from cutecc.operations.views import MatrixArray
 from cutecc.runtime.checks import kind_text
-
-if TYPE_CHECKING:
-    from cutecc.operations.gemm import Gemm
 
 Arguments = str | Mapping[str, Any] | Sequence[Any]
 """What a product is of: types, `f16` or `f16,f16,f32` (A, B, D), `tf32` for f32 that may be rounded to that; a
@@ -42,10 +44,10 @@ dictionary from `a`, `b`, `c`, `d` to operands, or from `A`, `B`, `C`, `D` to ar
 
 
 @dataclass(frozen=True)
-class Found:
+class Found(Generic[AnyDescription]):
     """A kernel that there is."""
 
-    description: GemmDescription
+    description: AnyDescription
 
     @property
     def name(self) -> str:
@@ -58,13 +60,23 @@ class Found:
         return facts_of(self.description)
 
     @property
-    def operation(self) -> Gemm:
-        """The operation, to compile and run."""
-        from cutecc.operations.gemm import Gemm
+    def operation(self) -> Any:
+        """The operation, to compile and run: a `Gemm`, or one of another kind."""
+        from cutecc.operations.loading import kind_of
 
-        return Gemm.of(self.description)
+        return kind_of(self.description).of(self.description)
 
 
+@overload
+def find(
+    arguments: Operation[AnyDescription],
+    target: None = None,
+    *,
+    where: str | MetadataFilter = "",
+    problem: Any = None,
+    limit: int | None = None,
+) -> list[Found[AnyDescription]]: ...
+@overload
 def find(
     arguments: Arguments | None = None,
     target: str | None = None,
@@ -74,25 +86,36 @@ def find(
     operands: Mapping[str, Any] | None = None,
     problem: tuple[int, ...] | None = None,
     limit: int | None = None,
-) -> list[Found]:
+) -> list[Found[GemmDescription]]: ...
+def find(
+    arguments: Arguments | Operation[Any] | None = None,
+    target: str | None = None,
+    *,
+    where: str | MetadataFilter = "",
+    epilogue: EpilogueLike = "identity",
+    operands: Mapping[str, Any] | None = None,
+    problem: Any = None,
+    limit: int | None = None,
+) -> list[Any]:
     """The kernels for arguments on a target, the fastest first by estimate; without arguments everything on offer.
+
+    Of an operation those with the same results: other tiles, instructions, iterators, ways to split K. Its target,
+    epilogue and operands are its own.
 
     `where` are conditions on their metadata, `tile.m=128,cluster.n>=2,unit=wgmma`; of each instruction the 64 best
     tiles are looked at. `operands` are those of an epilogue that is a function besides C and D, as `Gemm` takes them.
-    `problem` is (M, N, K) or with the batch behind, that of arrays by default. Raises `UsageError` for arguments that
-    are none, and for a key that no metadata has; `NoGpuError` where nothing names a target.
+    `problem` is (M, N, K) or with the batch behind, that of arrays by default; of an operation what it takes for one.
+    Raises `UsageError` for arguments that are none, and for a key that no metadata has; `NoGpuError` where nothing
+    names a target.
     """
     chosen = where if isinstance(where, MetadataFilter) else MetadataFilter.parse(where) if where else MetadataFilter()
-    name = target_name(target)
-    if arguments is None:
-        described = candidates.gemm_descriptions(name)
-        sizes = problem_of(problem) or LARGE
+    if isinstance(arguments, Operation):
+        if target is not None or operands is not None or epilogue != "identity":
+            raise UsageError("target, epilogue and operands are those of the operation", hints=["find(op, where=…)"])
+        described: Iterable[Description] = by_other_means(arguments, problem)
     else:
-        request = read_arguments(arguments)
-        sizes = problem_of(problem) or request.problem or LARGE
-        arithmetics = chosen.asked("arithmetic")
-        described = iter(ranked(request, name, epilogue, sizes, operands=operands, arithmetics=arithmetics))
-    found: list[Found] = []
+        described = _of_arguments(arguments, target_name(target), chosen, epilogue, operands, problem_of(problem))
+    found: list[Found[Any]] = []
     known = False
     for each in described:
         candidate = Found(each)
@@ -103,6 +126,48 @@ def find(
             break
         if chosen.failing(candidate.facts) is None:
             found.append(candidate)
+    return found
+
+
+def _of_arguments(
+    arguments: Arguments | None,
+    target: str,
+    chosen: MetadataFilter,
+    epilogue: EpilogueLike,
+    operands: Mapping[str, Any] | None,
+    problem: Problem | None,
+) -> Iterable[GemmDescription]:
+    if arguments is None:
+        return candidates.gemm_descriptions(target)
+    request = read_arguments(arguments)
+    arithmetics = chosen.asked("arithmetic")
+    sizes = problem or request.problem or LARGE
+    return ranked(request, target, epilogue, sizes, operands=operands, arithmetics=arithmetics)
+
+
+def by_other_means(op: Operation[Any], problem: Any) -> Sequence[Description]:
+    """The descriptions with the results of an operation, the least estimated time first.
+
+    Raises `UsageError` for a `problem` that is none of its kind.
+    """
+    from cutecc.operations.convolution import candidates as of_convolutions
+    from cutecc.operations.convolution import words
+    from cutecc.operations.grouped import candidates as of_groups
+    from cutecc.operations.grouped.problem import GroupedProblem
+
+    description: Description = op.description
+    own: Any = cast(Any, op).problem
+    if isinstance(description, ConvolutionDescription):
+        return of_convolutions.by_other_means(description, words.problem_of(problem, description.rank) or own)
+    if isinstance(description, GroupedDescription):
+        groups = own if problem is None else GroupedProblem.of(problem, description.packing)
+        return of_groups.by_other_means(description, groups)
+    sizes = problem_of(problem) or own or LARGE
+    found: list[GemmDescription] = []
+    for each in candidates.by_other_means(description, [description.mode]):
+        with suppress(UsageError):
+            found += candidates.with_tiles([each], sizes)
+    found.sort(key=lambda each: cycles(each, sizes))
     return found
 
 
@@ -119,42 +184,6 @@ def supports(
     except Error as error:
         return Status.of(error)
     return YES if found else Status(False, "no tile fits these operands")
-
-
-def facts_of(description: GemmDescription) -> dict[str, Fact]:
-    """What a description says, in the same words for every kernel: those of `cutecc operators` and more.
-
-    Of each operand `a`, `b`, `c`, `out` its `.dtype`, `.layout` and `.alignment` in bytes; `tile.m`, `cluster.n` and so
-    on are the sizes of `tile` and `cluster`.
-    """
-    instruction, tile = description.instruction, description.tile
-    found: dict[str, Fact] = {
-        "name": description.name,
-        "class": "Gemm",
-        "provider": "cutecc",
-        "targets": description.target,
-        "family": description.family,
-    }
-    matrices = {"a": description.a, "b": description.b, "c": description.c, "out": description.d}
-    for role, operand in matrices.items():
-        found[f"{role}.dtype"] = operand.dtype if operand else None
-        found[f"{role}.layout"] = operand.layout if operand else None
-        found[f"{role}.alignment"] = operand.alignment_bytes if operand else None
-    found |= {
-        "accumulator": instruction.accumulator,
-        "unit": instruction.unit,
-        "instruction": "x".join(map(str, instruction.shape)),
-        "arithmetic": instruction.arithmetic,
-        "stages": tile.stages,
-        "schedule": tile.schedule,
-        "swizzle": description.swizzle,
-        "mode": description.mode,
-        "epilogue": description.epilogue.name or "identity",
-    }
-    for key, sizes in (("tile", tile.threadblock), ("warps", tile.warps), ("cluster", tile.cluster)):
-        found[key] = "x".join(map(str, sizes))
-        found |= {f"{key}.{letter}": size for letter, size in zip("mnk", sizes, strict=False)}
-    return found
 
 
 @dataclass(frozen=True)

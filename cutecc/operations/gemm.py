@@ -30,7 +30,7 @@ from cutecc.operations.operand import Operand, as_operand, type_name
 from cutecc.operations.product import Product
 from cutecc.operations.swizzle import Swizzle, parse_swizzle
 from cutecc.operations.tile import TileDescription, TileRequest, checked_tile
-from cutecc.operations.tile_model import LARGE
+from cutecc.operations.tile_model import LARGE, Problem
 from cutecc.operations.words import of_kind
 
 if TYPE_CHECKING:
@@ -170,6 +170,11 @@ class Gemm(Product):
         except UsageError:
             return made(extents=True)
         return op if op.description.family == "sm90" else made(extents=True)
+
+    @property
+    def problem(self) -> Problem | None:
+        """The product that it was chosen for; `None` for a large one."""
+        return self._problem
 
     def tile_descriptions(self) -> list[TileDescription]:
         """The valid tiles for these operands, this instruction and epilogue, the best guess first."""

@@ -25,16 +25,21 @@ def check_hazards(outputs: Mapping[str, Array], inputs: Mapping[str, Array], sam
             allowed = array.address - output.address if are_woven(output, array) else 0 if may_equal else None
             hazard = Hazard(name, other, extent(output), extent(array), allowed)
             if hazard.happens(output.address, array.address):
-                hints = [f"write {name} to memory of its own"]
-                if other in same:
-                    hints.append(f"{name} may be {other} itself, with the same layout")
-                raise ArgumentError(
-                    f"{name} is written and shares memory with {other}: {array_text(output)} at {output.address:#x}, "
-                    f"{array_text(array)} at {array.address:#x}",
-                    hints=hints,
-                )
+                raise sharing(name, output, other, array, other in same)
             found.append(hazard)
     return found
+
+
+def sharing(name: str, output: Array, other: str, array: Array, may_equal: bool) -> ArgumentError:
+    """The error for an output that shares memory with another array, which it may be in the same layout."""
+    hints = [f"write {name} to memory of its own"]
+    if may_equal:
+        hints.append(f"{name} may be {other} itself, with the same layout")
+    return ArgumentError(
+        f"{name} is written and shares memory with {other}: {array_text(output)} at {output.address:#x}, "
+        f"{array_text(array)} at {array.address:#x}",
+        hints=hints,
+    )
 
 
 def check_tables(outputs: Mapping[str, MatrixArray], inputs: Mapping[str, MatrixArray], same: frozenset[str]) -> None:
@@ -64,32 +69,6 @@ def check_tables(outputs: Mapping[str, MatrixArray], inputs: Mapping[str, Matrix
                 place = each.addresses.index(address)
                 raise ArgumentError(
                     f"{output}[{index}] is written and shares memory with {name}[{place}]: both begin at {address:#x}",
-                    hints=[f"write {output} to memory of its own"],
-                )
-
-
-def check_lists(
-    outputs: Mapping[str, Sequence[Array]], inputs: Mapping[str, Sequence[Array]], same: frozenset[str]
-) -> None:
-    """As `check_tables`, for matrices that need not be alike."""
-    written: dict[int, tuple[str, int]] = {}
-    for name, arrays in outputs.items():
-        for index, each in enumerate(arrays):
-            first = (name, index) if 0 in each.shape else written.setdefault(each.address, (name, index))
-            if first != (name, index):
-                raise ArgumentError(
-                    f"{name}[{index}] is {first[0]}[{first[1]}], and both are written, at {each.address:#x}",
-                    hints=["each result needs memory of its own"],
-                )
-    for name, arrays in inputs.items():
-        for place, each in enumerate(arrays):
-            if 0 in each.shape or each.address not in written:
-                continue
-            output, index = written[each.address]
-            if name not in same or index != place or each.layout != outputs[output][index].layout:
-                raise ArgumentError(
-                    f"{output}[{index}] is written and shares memory with {name}[{place}]: "
-                    f"both begin at {each.address:#x}",
                     hints=[f"write {output} to memory of its own"],
                 )
 
@@ -128,9 +107,9 @@ class Hazard:
 
 
 def are_woven(first: Array, second: Array) -> bool:
-    """Whether two arrays have rows at one distance, and each lies in the gaps between the other's."""
+    """Whether each of two arrays lies in the gaps between the other's rows; a single row in those of many."""
     spans = [[(size, step) for size, step in _spans(each) if size > 1] for each in (first, second)]
-    pitches = {step for _, step in spans[0]} & {step for _, step in spans[1]} - {0}
+    pitches = {step for each in spans for _, step in each} - {0}
     if any(step < 0 for each in spans for _, step in each):
         return False
     for pitch in pitches:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from cutecc.operations.any_description import Description
 from cutecc.operations.convolution.operation import Conv1d, Conv2d, Conv3d
 from cutecc.operations.gemm import Gemm
 from cutecc.operations.grouped.operation import GroupedGemm
@@ -16,5 +17,9 @@ _KINDS: tuple[type[Operation[Any]], ...] = (Gemm, Conv1d, Conv2d, Conv3d, Groupe
 def load(path: str | Path, *, target: str | None = None) -> Any:
     """The operation that `bundle` wrote, a `Gemm` or one of another kind. As `Gemm.load`."""
     description, kernels = read_operation(path, target)
-    kind = next(each for each in _KINDS if each.serves(description))
-    return kind.made(description, kernels)
+    return kind_of(description).made(description, kernels)
+
+
+def kind_of(description: Description) -> type[Operation[Any]]:
+    """The class of the operations of such descriptions."""
+    return next(each for each in _KINDS if each.serves(description))

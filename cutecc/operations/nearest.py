@@ -32,6 +32,8 @@ _MOST_TRIED = 400
 """Descriptions that a narrow search looks at."""
 _MOST_TRIED_IN_ALL = 20_000
 """Those that the search for the nearest looks at: as many as two sizes have pairs of values."""
+_MOST_TRIED_OF_FREE = 4_000
+"""The same where parts are free: whatever else is wrong is tried with each of their values, and five have millions."""
 _FEW_PARTS = 2
 """Where more have to change, the nearest is not looked for, but one that is near."""
 _PLAIN_TILES = (
@@ -131,7 +133,7 @@ def _search(
         heapq.heappush(queue, (candidate.least, order, next(numbers), candidate))
 
     push(_Candidate(description))
-    for _ in range(_MOST_TRIED if narrow else _MOST_TRIED_IN_ALL):
+    for _ in range(_most_tried(free, narrow=narrow)):
         if not queue:
             break
         candidate = heapq.heappop(queue)[-1]
@@ -150,43 +152,63 @@ def _search(
             choices = _choices(candidate, refusal)
             if narrow:
                 choices = _contenting(choices, rule, rules)
-            for part, values in choices.items():
-                push(_changed(candidate, part, values, is_free=part in free))
+            for changed in _each_changed(candidate, choices, free):
+                push(changed)
     return None
+
+
+def _most_tried(free: frozenset[Part], *, narrow: bool) -> int:
+    """How many descriptions a search looks at."""
+    if narrow:
+        return _MOST_TRIED
+    return _MOST_TRIED_OF_FREE if free else _MOST_TRIED_IN_ALL
 
 
 def _broken(description: GemmDescription, rules: Sequence[Rule]) -> list[tuple[Rule, Refusal]]:
     return [(rule, refusal) for rule in rules if (refusal := rule(description)) is not None]
 
 
-def _choices(candidate: _Candidate, refusal: Refusal) -> dict[Part, list[Change]]:
+def _choices(candidate: _Candidate, refusal: Refusal) -> dict[Part, Iterator[Change]]:
     """What each part that the refusal names can change to, the nearest first."""
     open_parts: list[Part] = [part for part in refusal.parts if part not in candidate.changed]
-    found: dict[Part, list[Change]] = {part: changes(candidate.description, part) for part in open_parts}
-    return {part: values for part, values in found.items() if values}
+    return {part: changes(candidate.description, part) for part in open_parts}
 
 
-def _contenting(choices: dict[Part, list[Change]], rule: Rule, rules: Sequence[Rule]) -> dict[Part, list[Change]]:
+def _contenting(
+    choices: dict[Part, Iterator[Change]], rule: Rule, rules: Sequence[Rule]
+) -> dict[Part, Iterator[Change]]:
     """The choices with which the rule is content; all where no part alone satisfies it, since it needs several then."""
 
     def is_content(description: GemmDescription) -> bool:
         return (rule in rules or not _broken(description, rules)) and rule(description) is None
 
-    kept: dict[Part, list[Change]] = {}
+    found: dict[Part, list[Change]] = {part: list(values) for part, values in choices.items()}
+    kept: dict[Part, list[Change]] = {
+        part: [each for each in values if is_content(each[1])] for part, values in found.items()
+    }
+    chosen = kept if any(kept.values()) else found
+    return {part: iter(values) for part, values in chosen.items()}
+
+
+def _each_changed(
+    candidate: _Candidate, choices: dict[Part, Iterator[Change]], free: frozenset[Part]
+) -> Iterator[_Candidate]:
+    """With the nearest value of each part, the others beside it."""
     for part, values in choices.items():
-        if contenting := [each for each in values if is_content(each[1])]:
-            kept[part] = contenting
-    return kept or choices
+        if (first := next(values, None)) is not None:
+            yield _changed(candidate, part, first, values, is_free=part in free)
 
 
-def _changed(candidate: _Candidate, part: Part, values: list[Change], *, is_free: bool) -> _Candidate:
-    first, *others = values
+def _changed(
+    candidate: _Candidate, part: Part, first: Change, others: Iterator[Change], *, is_free: bool
+) -> _Candidate:
+    """A part with the first of its values; the others are its siblings."""
     (problem, means), (problem_left, means_left) = candidate.parts, candidate.remaining
     changed = candidate.changed.union((part,))
     if is_free:
         # That it changes at all counts among equals, beside how far.
-        others = [(1 + each[0], each[1]) for each in others]
-        start = replace(candidate, changed=changed, last=(0.0, 0.0), siblings=iter(others))
+        siblings = ((1 + distance, description) for distance, description in others)
+        start = replace(candidate, changed=changed, last=(0.0, 0.0), siblings=siblings)
         return _moved(start, first[1], (0.0, 1 + first[0]))
     is_problem = weight(part) == "problem"
     start = replace(
@@ -196,7 +218,7 @@ def _changed(candidate: _Candidate, part: Part, values: list[Change], *, is_free
         # A part of the problem may do what several of the means could have done.
         remaining=(max(problem_left - 1, 0), 0) if is_problem else (problem_left, max(means_left - 1, 0)),
         last=(0.0, 0.0),
-        siblings=iter(others),
+        siblings=others,
     )
     return _moved(start, first[1], (first[0], 0.0))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from cutecc.arguments.arrays import Array
@@ -173,10 +174,12 @@ class Product(Operation[GemmDescription]):
             from cutecc.operations.matrix_arrays import check_not_captured
 
             check_not_captured(name, arrays[0], stream)
-        key = (device, *((each.address, each.layout) for each in arrays))
+        key = (device, *((each.address, each.layout, each.library, each.stream) for each in arrays))
         with self._lock:
             table = self._tables.pop(key, None)
-        table = table or self.matrices(name, listed, device=device)
+        if table is None:
+            streams = frozenset(each.stream for each in arrays if each.stream is not None)
+            table = replace(self.matrices(name, listed, device=device), named=streams)
         with self._lock:
             while len(self._tables) >= _TABLES:
                 del self._tables[next(iter(self._tables))]

@@ -231,7 +231,7 @@ class Running(ABC, Generic[AnyDescription]):
         """Whether all arrays are numpy's, and none a table. Raises `ArgumentError` when only some are."""
         if any(isinstance(arguments.get(name), Table) for name in variant.array_names):
             return False
-        arrays = {name: cast(Array, read(name, arguments.get(name))) for name in variant.array_names}
+        arrays = {name: cast(Array, read(name, each)) for name, each in variant.in_memory(arguments).items()}
         numpy = [name for name, each in arrays.items() if each.library == "numpy"]
         if numpy and len(numpy) < len(arrays):
             other = next(name for name in arrays if name not in numpy)
@@ -253,8 +253,10 @@ class Running(ABC, Generic[AnyDescription]):
             variant.bind(given.arguments, given.settings, copies=as_copied)
             raise
         stream = 0 if given.stream is None else read_stream(given.stream)
-        outputs = [each.name for each in self.epilogue.outputs]
-        with copies.of_call(given.arguments, outputs, stream) as copy:
+        written = {each.name for each in self.epilogue.outputs}
+        values = variant.in_memory(given.arguments)
+        outputs = [name for name in values if name.partition("[")[0] in written]
+        with copies.of_call(values, outputs, stream) as copy:
             bound = variant.bind(given.arguments, given.settings, copies=copy)
             if not bound.is_empty:
                 self._calls_of(index).launch(replace(given, stream=stream), bound, repeatable=False)
@@ -262,6 +264,8 @@ class Running(ABC, Generic[AnyDescription]):
 
 def _is_nonzero(beta: Any) -> bool:
     """Whether beta scales C by anything; a value that is no number is refused later."""
+    if type(beta) is float:
+        return beta != 0.0
     if lives_on_gpu(beta):
         return True
     try:

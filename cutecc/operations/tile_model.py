@@ -12,8 +12,10 @@ from cutecc.operations.description import SPLIT_K_MODES, GemmDescription
 from cutecc.operations.machine import GLOBAL_BYTES, Machine, machine
 from cutecc.operations.problem_sizes import LARGE, Problem
 
-__all__ = ["LARGE", "Machine", "Problem", "cycles", "machine", "slices"]
+__all__ = ["LARGE", "Machine", "Problem", "cycles", "has_few_tiles", "machine", "slices"]
 
+_TILE = 128
+"""M and N of a tile of usual size."""
 _MOST_SLICES = 32
 _FEWEST_STEPS = 4
 """Along K in a slice."""
@@ -21,6 +23,12 @@ _ENOUGH = 3
 """Tiles for every SM, beside which slices would gain nothing."""
 _TURN = 500
 """Cycles from the end of a slice until the next one of its tile goes on."""
+
+
+def has_few_tiles(problem: Problem, target: str) -> bool:
+    """Whether D has too few tiles to keep a GPU busy, so that splitting K may help."""
+    tiles = ceil(problem.m / _TILE) * ceil(problem.n / _TILE)
+    return tiles < 2 * machine(target).multiprocessors
 
 
 def slices(description: GemmDescription, problem: Problem, multiprocessors: int | None = None) -> int:

@@ -149,7 +149,11 @@ def registers(description: GemmDescription) -> Refusal | None:
 
 def shared_memory(description: GemmDescription) -> Refusal | None:
     """Stages and epilogue fit into the shared memory of a threadblock."""
-    used = family(description.family).shared_memory_bytes(description)
+    return fits_shared_memory(description, family(description.family).shared_memory_bytes(description))
+
+
+def fits_shared_memory(description: GemmDescription, used: int) -> Refusal | None:
+    """So many bytes are not more than a threadblock has."""
     most = limits_of(description.target).shared_memory_per_block
     if used <= most:
         return None

@@ -72,6 +72,10 @@ class Variant(ABC, Generic[AnyDescription]):
         `copies` gives what the kernel is given in their place, once they are known to fit. Raises `ArgumentError`.
         """
 
+    def in_memory(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments in memory by name, and of lists their matrices, `A[0]`."""
+        return {name: given.get(name) for name in self.array_names}
+
     @abstractmethod
     def alignment_bytes(self, name: str) -> int:
         """The bytes that the address of an argument in memory has to be a multiple of."""

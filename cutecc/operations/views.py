@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import functools
-from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -81,8 +80,11 @@ class View:
         return self._stride
 
 
-class Table(ABC):
-    """Numbers that a launch reads, in the memory of the device that it runs on."""
+class Table:
+    """Numbers that a launch reads, in the memory of the device that it runs on.
+
+    Every call asks whether its arguments are such, which would take ten times as long of an abstract class.
+    """
 
     table: Array
     like: Array
@@ -92,14 +94,19 @@ class Table(ABC):
     streams: set[int]
     """Where launches have used it."""
 
-    @abstractmethod
     def behind(self) -> Iterable[Array]:
         """The arrays whose addresses it holds."""
+        raise NotImplementedError
 
     @property
     def library(self) -> str:
         """That of the arrays behind it."""
         return self.like.library
+
+    @cached_property
+    def form(self) -> tuple[Hashable, ...]:
+        """What a launch that is like an earlier one with another table has to have the same of."""
+        return self.dtype, self.shape, self.stride(), self.get_device(), self.library
 
     @property
     def producers(self) -> frozenset[int]:
@@ -141,6 +148,12 @@ class MatrixArray(Table):
     addresses: tuple[int, ...]
     owner: object = field(default=None, repr=False)
     streams: set[int] = field(default_factory=set[int], repr=False)
+    named: frozenset[int] = frozenset()
+    """What `producers` are."""
+
+    @property
+    def producers(self) -> frozenset[int]:
+        return self.named
 
     def behind(self) -> Iterable[Array]:
         return (replace(self.like, address=address) for address in self.addresses)

@@ -16,7 +16,8 @@ FILES = sorted(FOLDER.glob("*/[!_]*.py"))
 """One file a bug, in a folder for its family; `_*.py` is what those of a folder share."""
 
 _MARK = r"(?:(?:bug|also|check):\s*[\w-]+|mend:\s*(?:\"[^\"]+\"|'[^']+')|other)"
-_MARKS = re.compile(rf"#\s*({_MARK}(?:,\s*{_MARK})*)\s*$")
+_MARKS = re.compile(rf"(?:#|//)\s*({_MARK}(?:,\s*{_MARK})*)(?:,\s*(?:buggy|mended))?\s*$")
+"""In PTX a line may be of one of the twins alone."""
 
 
 @dataclass(frozen=True)
@@ -96,8 +97,7 @@ class Marks:
         assert self.mend is not None
         words, line = self.mend
         text = "\n".join(finding_lines(first, width=10_000))
-        named = {line_of(path, first), line_of(path, first, other=True)}
-        named |= {int(each) for each in re.findall(rf"{re.escape(path.name)}:(\d+)", text)}
+        named = {line_of(path, first), line_of(path, first, other=True), *lines_named(path, text)}
         problems = [] if words in text else [f"the first finding does not say '{words}':\n{text}"]
         return problems + ([] if line in named else [f"the first finding does not name line {line}:\n{text}"])
 
@@ -111,8 +111,8 @@ class Marks:
         if finding.kind == "deadlock":
             # One finding tells of all threads that wait; which of them come first is the schedule's choice.
             marked = [each for each in (*self.bugs, *self.also) if each[0] == "deadlock"]
-            found = (each for each in marked if re.search(rf"{path.name}:{each[1]}\b", finding.message))
-            return next(found, None)
+            named = {*lines_named(path, finding.message), line}
+            return next((each for each in marked if each[1] in named), None)
         if mark in self.bugs:
             return mark if self.other is None or other == self.other else None
         return mark if mark in self.also else None
@@ -121,9 +121,17 @@ class Marks:
 def line_of(path: Path, finding: Finding, *, other: bool = False) -> int | None:
     """The line of a finding in the file; `None` when it is in no line of it."""
     place = finding.other if other else finding.place
+    if place is not None and path.suffix == ".ptx":
+        return place.ptx_line
     if place is None or place.location is None or Path(place.location.file).name != path.name:
         return None
     return place.location.line
+
+
+def lines_named(path: Path, text: str) -> set[int]:
+    """The lines of the file that a text names."""
+    name = "PTX line " if path.suffix == ".ptx" else rf"{re.escape(path.name)}:"
+    return {int(each) for each in re.findall(rf"{name}(\d+)\b", text)}
 
 
 def warned_line(path: Path, warning: Remark) -> int | None:

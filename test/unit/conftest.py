@@ -41,6 +41,9 @@ CUTECC = Path(sys.executable).with_name("cutecc")
 NEEDS_TORCH = {"bring_your_own_kernel"}
 """Kernels whose files import it: nvidia-cutlass-operators does."""
 
+_NAMES_TORCH = re.compile(r"\b(torch|KERNEL_NAMES|names_in)\b")
+"""What `make test-torch` looks for in files, to collect no others."""
+
 
 def names_in(*folders: Path) -> list[Any]:
     """Names of `traced_kernels`, for `pytest.mark.parametrize`."""
@@ -73,6 +76,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "torch" in getattr(item, "fixturenames", ()):
             item.add_marker("torch")
+    for path in {item.path for item in items if item.get_closest_marker("torch")}:
+        if not _NAMES_TORCH.search(path.read_text()):
+            raise pytest.UsageError(f"{path} needs torch and does not name it: make test-torch would not find it")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

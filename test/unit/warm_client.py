@@ -14,6 +14,17 @@ import sys
 import threading
 from collections.abc import Mapping, Sequence
 
+_READ_AT_THE_START = ("PYTHON", "CUTE_", "CUTLASS_", "LD_", "MLIR_", "OMP_", "OPENBLAS_")
+"""How variables begin that the interpreter or a library reads when it is loaded."""
+
+
+def same_start(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
+    """Whether interpreters begin alike with both environments."""
+    first, second = (
+        {name: value for name, value in each.items() if name.startswith(_READ_AT_THE_START)} for each in (one, other)
+    )
+    return first == second
+
 
 class WarmProcess:
     """A copy of a template; as much of `subprocess.Popen` as its users need."""
@@ -79,7 +90,7 @@ def kind_of(command: Sequence[str]) -> str:
         return "operators"
     if words & {"bisect", "check", "coverage", "diff-test", "reduce"}:
         return "workbench"
-    return "emulation" if words & {"sanitize", "cpu"} else "command"
+    return "emulation" if words & {"sanitize", "cpu", "versions"} else "command"
 
 
 def main() -> None:

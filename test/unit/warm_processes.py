@@ -35,7 +35,8 @@ from pathlib import Path
 from typing import Any
 
 from kept_listings import keeping
-from warm_client import WarmProcess, kind_of
+from warm_client import WarmProcess, kind_of, same_start
+from warm_columns import warm_columns
 
 KINDS = ("command", "emulation", "lowering", "tracing")
 ON_DEMAND = ("workbench", "operators")
@@ -43,16 +44,6 @@ ON_DEMAND = ("workbench", "operators")
 
 _MOST_BYTES = 1 << 18
 _MOST_DESCRIPTORS = 32
-_READ_AT_THE_START = ("PYTHON", "CUTE_", "CUTLASS_", "LD_", "MLIR_", "OMP_", "OPENBLAS_")
-"""How variables begin that the interpreter or a library reads when it is loaded."""
-
-
-def same_start(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
-    """Whether interpreters begin alike with both environments."""
-    first, second = (
-        {name: value for name, value in each.items() if name.startswith(_READ_AT_THE_START)} for each in (one, other)
-    )
-    return first == second
 
 
 class Starter:
@@ -146,9 +137,20 @@ class Templates:
         return folder
 
     def run(
-        self, command: Sequence[str], *, folder: Path, environment: Mapping[str, str], input: str = ""
+        self,
+        command: Sequence[str],
+        *,
+        folder: Path,
+        environment: Mapping[str, str],
+        input: str = "",
+        kind: str | None = None,
+        entry: str = "cutecc.__main__:main",
+        path: Sequence[str] | None = None,
     ) -> tuple[int, str, str]:
-        """The status, standard output and error of `cutecc` with this command line, in `folder`, that reads `input`."""
+        """The status, standard output and error of `cutecc` with this command line, in `folder`, that reads `input`.
+
+        Another program is an `entry`, `module:name`, found in `path`, of the `kind` that imports what it does.
+        """
         with (
             tempfile.TemporaryFile() as given,
             tempfile.TemporaryFile() as output,
@@ -157,12 +159,13 @@ class Templates:
             given.write(input.encode())
             given.seek(0)
             process = WarmProcess(
-                self.address(kind_of(command)),
-                "cutecc.__main__:main",
+                self.address(kind or kind_of(command)),
+                entry,
                 command,
                 streams=(given.fileno(), output.fileno(), errors.fileno()),
                 environment=environment,
                 folder=str(folder),
+                path=path,
             )
             status = process.wait(timeout=300)
             texts: list[str] = []
@@ -390,6 +393,10 @@ def _main(kind: str, folder: str, listings: str) -> None:
             _import_lowering(listings)
             _import("cutecc.compilation.sweep")
     isolation.start_python = Starter(folder, os.environ, isolation.start_python)
+    if kind in ("command", "emulation"):
+        from cutecc.versions import recording
+
+        recording._run = warm_columns(folder, dict(os.environ), recording._run)
     # A copy of the command line would import the bindings each time, which takes longer than most of what it is for.
     isolation._can_fork = lambda: False
     if kind in ("lowering", "tracing"):
@@ -399,6 +406,8 @@ def _main(kind: str, folder: str, listings: str) -> None:
     # Not to be looked at again in each copy, which would copy its pages.
     gc.collect()
     gc.freeze()
+    # Nor what a copy makes, after every 700 objects.
+    gc.set_threshold(20_000, 20, 20)
     print("ready", flush=True)
     _begin(template.serve())
 

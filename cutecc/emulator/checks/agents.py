@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from cutecc.emulator.checks.clocks import ASYNCHRONOUS, ORDER, Clock, Clocks, Numbers
+from cutecc.emulator.checks.clocks import ASYNCHRONOUS, FENCED_BEFORE, ORDER, Clock, Clocks, Numbers
 from cutecc.emulator.instructions.operation import Operation
 from cutecc.emulator.machine.gang import Gang
 from cutecc.emulator.machine.lanes import Lanes
+from cutecc.emulator.machine.watch import Layout
 
 _REMEMBERED = 64
 """Operations that are over: a copy to several blocks ends once in each."""
@@ -35,6 +36,8 @@ class Started:
     result: int | None = None
     """Of an operation of a bulk group the number by which it writes: one can wait for its reads alone."""
     is_over: bool = False
+    layout: Layout | None = None
+    """How it takes the memory that it accesses next."""
 
 
 @dataclass(eq=False)
@@ -135,11 +138,17 @@ class Agents:
             clock.join(clocks.view(view).serial, clocks.known[view])
             for serial, events in clocks.view(view).foreign.items():
                 clock.join(serial, events)
+        fenced = clocks.tensor_fences and started.operation.form.opcode == "tcgen05"
         for number in started.numbers.tolist():
-            self._end(clock, number)
+            self._end(clock, number, fenced and started.operation.form.modifiers[0] not in ("ld", "st"))
         clocks.now += 1
 
-    def _end(self, clock: Clock, number: int) -> None:
-        # The clock's own array by now: it has the serial of one of the views.
+    def _end(self, clock: Clock, number: int, fenced: bool = False) -> None:
+        """`fenced` of what `tcgen05.commit` tracks, which does what `fence::before_thread_sync` does."""
         clock.joined.clear()
-        clock.blocks[number >> self.clocks.shift][ORDER, number & (self.clocks.stride - 1)] = self.clocks.now
+        # The clock's own array by now: it has the serial of one of the views.
+        events = clock.blocks[number >> self.clocks.shift]
+        column = number & (self.clocks.stride - 1)
+        events[ORDER, column] = self.clocks.now
+        if fenced:
+            events[FENCED_BEFORE, column] = self.clocks.now

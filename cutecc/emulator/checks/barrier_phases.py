@@ -4,6 +4,9 @@
 that all have come to it, as whoever waited there knows and hands on. Otherwise it is up to the order of warps whether
 both arrivals are of one phase. In that one a warp counts for two, and another one that has not come is not waited for:
 the thread count is of all that participate (PTX ISA, "bar").
+
+Where the thread count is of more warps than ever come there is nobody in whose place a warp could count: one that
+arrives and then waits is meant to count twice, as the warp is that stores a tile and lets the others go on.
 """
 
 from __future__ import annotations
@@ -33,6 +36,10 @@ class _Barrier:
     """By thread, of its last arrival that did not wait; -1 for none."""
     operation: NDArray[np.int32]
     """What arrived then."""
+    warps: set[int] = field(default_factory=set[int])
+    """That have come."""
+    unsure: list[tuple[int, Finding]] = field(default_factory=list["tuple[int, Finding]"])
+    """What may count twice, if so many warps come."""
     arrivals: dict[int, list[tuple[Numbers, int]]] = field(default_factory=dict[int, "list[tuple[Numbers, int]]"])
     """By phase: who came, as numbers with serials, and when."""
 
@@ -58,32 +65,41 @@ class BarrierPhases:
         slot: int,
         number: int,
         phase: int,
+        expected: int | None,
         make: Callable[[Operation, int, str], Finding],
     ) -> None:
         """Threads of a block come to a barrier, before they release to it what they have done.
 
-        `make` makes the finding, of the arrival before and of one of the threads by its place.
+        `expected` is how many threads the barrier waits for, if not for all; `make` makes the finding, of the arrival
+        before and of one of the threads by its place.
         """
         clocks, columns = self._clocks, threads % self._clocks.agents_per_block
         barrier = self._barriers.get((slot, number))
         if barrier is None:
             size = clocks.agents_per_block
             barrier = self._barriers[slot, number] = _Barrier(np.full(size, _NONE), np.zeros(size, np.int32))
+        barrier.warps.update((columns >> 5).tolist())
         before = barrier.phase[columns]
         for last in np.unique(before[before != _NONE]).tolist():
             again = np.flatnonzero(before == last)
             unsure = again[~self._knows(barrier, threads[again], last)] if last < phase else again
             if len(unsure) and number not in self._told:
-                # What is wrong with a barrier is wrong for all that come there: it is told once.
-                self._told.add(number)
                 first = int(unsure[0])
                 earlier = self._program.operations[int(barrier.operation[columns[first]])]
-                found = make(earlier, first, wording.again_at_barrier(number))
-                self._report(replace(found, count=len(unsure)))
+                found = replace(make(earlier, first, wording.again_at_barrier(number)), count=len(unsure))
+                barrier.unsure.append((0 if expected is None else expected >> 5, found))
+        self._tell(barrier, number)
         barrier.phase[columns] = phase if _goes_on(operation) else _NONE
         barrier.operation[columns] = operation.index
         barrier.arrivals.setdefault(phase, []).append((clocks.agents_of(threads), clocks.now))
         barrier.arrivals.pop(phase - _PHASES, None)
+
+    def _tell(self, barrier: _Barrier, number: int) -> None:
+        for warps, found in barrier.unsure:
+            if warps <= len(barrier.warps) and number not in self._told:
+                # What is wrong with a barrier is wrong for all that come there: it is told once.
+                self._told.add(number)
+                self._report(found)
 
     def _knows(self, barrier: _Barrier, threads: Numbers, phase: int) -> NDArray[np.bool_]:
         """Whether each thread knows that all others have come to a phase."""

@@ -19,8 +19,10 @@ from cutecc.emulator.checks.exits import Exits
 from cutecc.emulator.checks.finding import Finding, FindingKind, Place
 from cutecc.emulator.checks.history import History
 from cutecc.emulator.checks.initialisation import LocalMemory
+from cutecc.emulator.checks.layouts import Layouts
 from cutecc.emulator.checks.locations import Locations
 from cutecc.emulator.checks.order import WEAK, fences_threads, strength
+from cutecc.emulator.checks.pair_allocations import PairAllocations
 from cutecc.emulator.checks.races import Races
 from cutecc.emulator.checks.registers import guard_of, uses_of
 from cutecc.emulator.checks.reports import Reports
@@ -31,8 +33,9 @@ from cutecc.emulator.checks.stored_values import changes, same_value
 from cutecc.emulator.checks.synchronisation import Synchronisation
 from cutecc.emulator.checks.tensor_cells import TensorAccess, TensorCells
 from cutecc.emulator.checks.undefined import Undefined
+from cutecc.emulator.instructions.block_barrier import barriers_of
 from cutecc.emulator.machine.lanes import Array, Lanes, Mask
-from cutecc.emulator.machine.watch import AccessKind, Agent, Space, Watch
+from cutecc.emulator.machine.watch import AccessKind, Agent, Layout, Space, Watch
 from cutecc.emulator.memory.tensor_memory import TensorAllocation, cells_of, describe_cell
 
 if TYPE_CHECKING:
@@ -57,10 +60,17 @@ class Checker(Watch):
         self.accumulators = Accumulators(program, machine, self._reports) if "accumulators" in which else None
         memory = machine.memory
         copies = any(each.form.opcode == "cp" and not each.form.has("bulk") for each in program.operations)
-        self._clocks = Clocks(len(machine.blocks), machine.agents_per_block, machine.shape.threads, history.now, copies)
+        self._clocks = Clocks(
+            len(machine.blocks),
+            machine.agents_per_block,
+            machine.shape.threads,
+            history.now,
+            copies,
+            "tensor-fences" in which,
+        )
         self._agents = Agents(self._clocks)
         self._locations = Locations(self._clocks)
-        self._synchronisation = Synchronisation(self._clocks, self._agents, self._locations)
+        self._synchronisation = Synchronisation(self._clocks, self._agents, self._locations, memory.shared_stride)
         in_clusters = machine.shape.cluster != (1, 1, 1)
         self._shared = SharedShadow(memory.shared.size, self._clocks, memory.shared_stride, in_clusters)
         self._local = LocalMemory(program.local_bytes) if "initialisation" in which else None
@@ -77,7 +87,7 @@ class Checker(Watch):
         phases = BarrierPhases(program, self._clocks, machine.report)
         self._barrier_phases = phases if phases.concerned else None
         self._numbers: WeakKeyDictionary[Gang, NDArray[np.int64]] = WeakKeyDictionary()
-        self._ordered = bool({"races", "proxies"} & which)
+        self._ordered = bool({"races", "proxies", "tensor-fences"} & which)
         self._strong = [strength(each) != WEAK for each in program.operations]
         self._signals: Signals | None = None
         if "races" in which:
@@ -93,9 +103,14 @@ class Checker(Watch):
             self._agents.bursts,
             machine.shape.cluster,
             self._signals,
+            self._synchronisation.narrow,
         )
         self._tensor_cells = TensorCells(self._clocks, history, program.operations, self._reports, which, self._place)
-        self._remembers_shared = bool({"races", "proxies", "initialisation"} & which)
+        self._layouts: Layouts | None = None
+        if "layouts" in which:
+            self._layouts = Layouts(self._shared, history, program.operations, self._reports, self._place)
+        self._pairs = PairAllocations(self._clocks) if "races" in which else None
+        self._remembers_shared = bool({"races", "proxies", "initialisation", "layouts"} & which)
         history.map(memory.allocations, len(program.module_image), self._clocks)
         for block in machine.blocks:
             self._clocks.start_block(block.slot, history.start_block(block))
@@ -139,9 +154,9 @@ class Checker(Watch):
             self._of_threads(gang, mask, operation, space, chosen),
             proxy=PROXY_TENSOR_MAP if operation.form.opcode == "cp" and operation.form.has("tensor") else None,
         )
-        if kind == "write" and operation.form.opcode == "st":
+        if kind == "write" and (operation.form.opcode == "st" or operation.form.has("init")):
             access.same_value = lambda one, two: same_value(gang, mask, operation, one, two)
-            if space == "shared":
+            if space == "shared" and operation.form.opcode == "st":
                 access.changes = lambda parts: changes(gang, mask, operation, addresses, parts)
         self._note(access, chosen, size)
         if self._strong[operation.index]:
@@ -156,7 +171,7 @@ class Checker(Watch):
             return
         if kind != "read":
             undefined.write(places[mask].astype(np.intp, copy=False), size)
-            if opcode in STORES:
+            if opcode in STORES and not operation.form.has("bulk"):
                 undefined.of(gang).stored = mask, places, size
         elif opcode in LOADS:
             step = self._program.steps[operation.index]
@@ -185,8 +200,9 @@ class Checker(Watch):
         started = self._agents.find(agent)
         if started is None or not len(addresses):
             return
+        layout, started.layout = started.layout, None
         if space == "tensor":
-            self._tensor_cells.access(self._of_tensor(started, addresses), kind, addresses)
+            self._tensor_cells.access(self._of_tensor(started, addresses), kind, addresses, layout == "scales")
             return
         if space == "shared" and self.undefined is not None:
             if kind == "read":
@@ -214,7 +230,17 @@ class Checker(Watch):
             owners=owners,
             since=started.since,
         )
+        if self._layouts is not None and isinstance(layout, tuple):
+            if kind == "read":
+                self._layouts.read(access, addresses, size, layout)
+            else:
+                self._layouts.copied(self._clocks.now, layout)
         self._note(access, addresses, size)
+
+    def layout(self, agent: Agent, layout: Layout) -> None:
+        started = self._agents.find(agent)
+        if started is not None:
+            started.layout = layout
 
     def _access_local(
         self, gang: Gang, lanes: Lanes, operation: Operation, kind: AccessKind, addresses: Array, size: int
@@ -252,6 +278,7 @@ class Checker(Watch):
         if self._barrier_phases is None:
             return
         threads = gang.agents[lanes.mask]
+        barrier = next(each for each, _ in barriers_of(gang) if each.block.slot == slot)[number]
 
         def make(earlier: Operation, part: int, text: str) -> Finding:
             row, lane = divmod(int(np.flatnonzero(lanes.mask)[part]), 32)
@@ -259,7 +286,7 @@ class Checker(Watch):
             other = self._machine.place(earlier, gang, row, lane, "arrived before")
             return Finding("barrier", text, place, other=other)
 
-        self._barrier_phases.arrive(threads, operation, slot, number, phase, make)
+        self._barrier_phases.arrive(threads, operation, slot, number, phase, barrier.expected, make)
 
     def acquire(self, gang: Gang, lanes: Lanes, operation: Operation, key: Hashable) -> None:
         self._synchronisation.acquire(gang.agents[lanes.mask], operation, key)
@@ -267,10 +294,14 @@ class Checker(Watch):
     def tensor_allocation(
         self, gang: Gang, lanes: Lanes, operation: Operation, number: int, allocation: TensorAllocation
     ) -> None:
+        thread = int(gang.agents[lanes.mask][0])
+        wrong = self._pairs.wrong(thread, operation, allocation) if self._pairs is not None else None
+        if wrong is not None:
+            finding = self._machine.finding("tensor-memory", wrong, operation, gang, lanes.mask)
+            self._reports.add("tensor-memory", operation.index, -1, 1, lambda: finding)
         if operation.form.has("alloc"):
             self._tensor_cells.allocate(number, allocation)
             return
-        thread = int(gang.agents[lanes.mask][0])
         row, lane = divmod(int(lanes.mask.argmax()), 32)
 
         def make(text: str, part: int, other: Place | None, kind: FindingKind) -> Finding:

@@ -14,8 +14,10 @@ Each view holds rows of events: what is known to have happened (`ORDER`), and wh
 the way from there to here, for asynchronous accesses to shared memory (`PROXY_SHARED`) and global memory
 (`PROXY_GLOBAL`), and for descriptors of tensors (`PROXY_TENSOR_MAP`). PTX ISA, "Causality Order": accesses through
 different proxies are ordered if there is a proxy fence along the causality path. It does not matter which agent on the
-path executes it. The last row (`INITS`) is what is known of initialisations of mbarriers alone, as that is all that
-`fence.mbarrier_init` releases.
+path executes it. The row `INITS` is what is known of initialisations of mbarriers alone, as that is all that
+`fence.mbarrier_init` releases. Where it is asked for there are two more, of operations on tensor memory: those that a
+`tcgen05.fence::before_thread_sync` lies behind (`FENCED_BEFORE`), and of these those that a `::after_thread_sync` lies
+behind (`FENCED_AFTER`).
 """
 
 from __future__ import annotations
@@ -27,11 +29,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 Events = NDArray[np.int32]
-"""Events by column, shape `(ROWS, stride)`."""
+"""Events by column, shape `(rows, stride)`."""
 Numbers = NDArray[Any]
 
-ROWS = 5
-ORDER, PROXY_SHARED, PROXY_GLOBAL, PROXY_TENSOR_MAP, INITS = range(ROWS)
+_ROWS = 7
+ORDER, PROXY_SHARED, PROXY_GLOBAL, PROXY_TENSOR_MAP, INITS, FENCED_BEFORE, FENCED_AFTER = range(_ROWS)
 _PROXIES = (PROXY_SHARED, PROXY_GLOBAL, PROXY_TENSOR_MAP)
 ASYNCHRONOUS = 64
 """Columns of a block for asynchronous operations. A column that is used again forgets nothing: to know of the later
@@ -76,8 +78,20 @@ class _View:
 class Clocks:
     """The knowledge of all agents of a machine."""
 
-    def __init__(self, slots: int, agents_per_block: int, threads: int, now: int = 1, copies: bool = True) -> None:
-        """`threads` are those that a block has; `now` is the first event; `copies` says whether there is `cp.async`."""
+    def __init__(
+        self,
+        slots: int,
+        agents_per_block: int,
+        threads: int,
+        now: int = 1,
+        copies: bool = True,
+        tensor_fences: bool = False,
+    ) -> None:
+        """`threads` are those that a block has; `now` is the first event; `copies` says whether there is `cp.async`,
+        `tensor_fences` whether fences of `tcgen05` are followed.
+        """
+        self.tensor_fences = tensor_fences
+        self.rows = _ROWS if tensor_fences else FENCED_BEFORE
         self.agents_per_block = agents_per_block
         self.threads = threads
         self.copier = agents_per_block + ASYNCHRONOUS
@@ -91,13 +105,13 @@ class Clocks:
         """Serial number of the block in each slot; they follow one another."""
         self.view_of = np.zeros(slots * agents_per_block, np.int32)
         """The view of each thread, by `Gang.agents`."""
-        self.fenced = np.zeros((ROWS, slots * agents_per_block), np.int32)
+        self.fenced = np.zeros((self.rows, slots * agents_per_block), np.int32)
         """When each thread executed its last proxy fence, by row of a view."""
         self.fenced_copies = np.zeros_like(self.fenced)
         """Up to here each thread knew its own `cp.async` copies to be over when it executed that fence."""
         self.copied = np.zeros(slots * agents_per_block, np.int32)
         """Up to here each thread knows its own `cp.async` copies to be over."""
-        self.known = np.zeros((64, ROWS, self.stride), np.int32)
+        self.known = np.zeros((64, self.rows, self.stride), np.int32)
         """By view, row and column: events of agents of the view's own block."""
         self._serials = np.zeros(64, np.int64)
         """Of each view's block."""
@@ -117,7 +131,7 @@ class Clocks:
         self.serials[slot] = serial
         first = slot * self.agents_per_block
         threads = slice(first, first + self.agents_per_block)
-        self.view_of[threads] = self._new_view(serial, np.zeros((ROWS, self.stride), np.int32), {})
+        self.view_of[threads] = self._new_view(serial, np.zeros((self.rows, self.stride), np.int32), {})
         self.fenced[:, threads] = self.fenced_copies[:, threads] = 0
 
     def _new_view(self, serial: int, events: Events, foreign: dict[int, Events], floor: int | None = None) -> int:
@@ -173,7 +187,7 @@ class Clocks:
         slots, columns = np.divmod(agents, self.agents_per_block)
         for slot in _distinct(slots):
             here = slots == slot
-            rows = np.zeros((ROWS, self.stride), np.int32)
+            rows = np.zeros((self.rows, self.stride), np.int32)
             rows[INITS, columns[here]] = events[here]
             clock.join(int(self.serials[slot]), rows)
 
@@ -252,6 +266,18 @@ class Clocks:
             self.fenced[row, agents] = self.now
             self.fenced_copies[row, agents] = self.copied[agents]
         self.now += 1
+
+    def tensor_fence(self, agents: Numbers, before: bool) -> None:
+        """Threads execute a `tcgen05.fence`, `::before_thread_sync` or `::after_thread_sync`."""
+        source, target = (ORDER, FENCED_BEFORE) if before else (FENCED_BEFORE, FENCED_AFTER)
+        views = self.view_of[agents]
+        for number in _distinct(views):
+            view = self.view(number)
+            events = self.known[number].copy()
+            foreign = {serial: each.copy() for serial, each in view.foreign.items()}
+            for each in (events, *foreign.values()):
+                each[target] = np.maximum(each[target], each[source])
+            self.view_of[agents[views == number]] = self._new_view(view.serial, events, foreign)
 
     def spawn(self, agents: Numbers) -> int:
         """A view of what these threads know and did: what an asynchronous operation starts with. Kept until `drop`."""

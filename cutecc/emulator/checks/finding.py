@@ -22,6 +22,9 @@ FindingKind = Literal[
     "mbarrier",
     "accumulator",
     "tensor-memory",
+    "missing-tensor-fence",
+    "layout",
+    "launch-control",
     "deadlock",
     "trap",
 ]
@@ -92,6 +95,7 @@ HINTS: dict[FindingKind, str] = {
     "multiplication uses what others wrote",
     "tensor-memory": "allocate as many columns as are used, and deallocate what was allocated; "
     "a warp reaches the 32 lanes of its rank in the warpgroup",
+    "launch-control": "ask query_cancel.is_canceled first: a request that failed has no block, and is the last one",
     "trap": "a device assertion failed, or the kernel asked for what hardware answers with a fault",
 }
 """What to do about a finding, by its kind. Findings of races say so themselves, by what is known (`wording`)."""

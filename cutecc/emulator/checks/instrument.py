@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from cutecc.emulator.checks.registers import uses_of
 from cutecc.emulator.checks.spreading import Hook, guard_hook, hooks, undefined_registers
+from cutecc.emulator.instructions.tcgen05_transfer import finish_loads
 from cutecc.emulator.machine.lanes import Lanes
 
 if TYPE_CHECKING:
@@ -42,6 +43,9 @@ def instrument(program: Program, checker: Checker, call: Call) -> list[Step | No
             before, after = [*earlier, *before], [*later, *after]
             guard = guard_hook(operation, undefined, maybe)
         if before or after or guard:
+            if late := program.late.get(operation.index):
+                # Before anything looks at what is in them.
+                before.insert(0, partial(finish_loads, operation=operation, slots=late))
             steps[operation.index] = _around(
                 operation,
                 step,

@@ -86,6 +86,11 @@ class Locations:
             elif fenced is not None and fenced[number]:
                 self._release_as_of_fence(agent, int(fenced[number]), keys)
 
+    def see(self, agents: NDArray[Any], clock: Clock) -> None:
+        """Threads have seen what was released to a clock, and acquire it by their next fence."""
+        for agent in agents.tolist():
+            self._observe(agent, [clock], acquire=False)
+
     def _release_as_of_fence(self, agent: int, event: int, keys: list[_Key]) -> None:
         """Have who reads these locations know what the thread knew at its last fence."""
         view = int(self._fence_views[agent])

@@ -20,7 +20,7 @@ reported is one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +60,8 @@ class Races:
     _cluster: tuple[int, int, int]
     _signals: Signals | None = None
     """What blocks have told each other."""
+    _narrow: Mapping[int, tuple[int, Operation]] = field(default_factory=dict[int, tuple[int, Operation]])
+    """Of `Synchronisation`."""
 
     def __post_init__(self) -> None:
         self._operations = operations = self._program.operations
@@ -229,6 +231,9 @@ class Races:
                         event, mine = int(events[first]), int(access.agents[parts[first]])
                         why = self._signals.explain(other, agent, event, access.operation, mine)
                         text = text if why is None else wording.told(text, why)
+                narrow = self._narrow.get(agent)
+                if narrow is not None and narrow[0] > int(events[first]):
+                    text = wording.told(text, wording.narrow_arrival(narrow[1]))
                 found = access.finding(text, int(parts[first]), place, "race")
                 if (
                     by is not None

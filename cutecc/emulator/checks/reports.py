@@ -59,6 +59,10 @@ class Reports:
         """Whether there is such a finding, either way round."""
         return (kind, operation, other) in self._found or (kind, other, operation) in self._found
 
+    def is_part(self, kind: FindingKind, operation: int) -> bool:
+        """Whether an operation is one of two that something was found of."""
+        return any(key[0] == kind and operation in key[1:] for key in self._found)
+
     def reword(self, kind: FindingKind, operation: int, other: int, message: str) -> None:
         """Say something else about a finding that there is."""
         keys: set[_Key] = {(kind, operation, other), (kind, other, operation)}

@@ -10,8 +10,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from cutecc.emulator.checks.registers import Use, accumulators_of, guard_of, slots_of, unproven_reads, uses_of
-from cutecc.emulator.checks.undefined import Undefined
+from cutecc.emulator.checks.undefined import Origin, Undefined
 from cutecc.emulator.checks.undefined_bits import shadows_of
+from cutecc.emulator.instructions.launch_control import is_first_block, success_of
 from cutecc.emulator.instructions.types import DTYPES
 from cutecc.emulator.machine.lanes import Array, Lanes
 from cutecc.ptx.syntax import Operand
@@ -58,7 +59,8 @@ def undefined_registers(program: Program) -> tuple[frozenset[int], frozenset[int
     found = set(unwritten)
     uses = uses_of(program)
     for operation, use in zip(program.operations, uses, strict=True):
-        if operation.form.opcode in LOADS and not _ELSEWHERE.intersection(operation.form.modifiers):
+        loads = operation.form.opcode in LOADS and not _ELSEWHERE.intersection(operation.form.modifiers)
+        if loads or is_first_block(operation.form):
             found |= use.writes
     before = -1
     while before != len(found):
@@ -75,7 +77,7 @@ def hooks(operation: Operation, step: Step, use: Use, undefined: Undefined, mayb
     opcode = form.opcode
     if opcode in LOADS:
         return _load(operation, use, undefined, maybe)
-    if opcode in STORES:
+    if opcode in STORES and not form.has("bulk"):
         return _store(operation, step, undefined, maybe)
     reads = sorted(use.reads & maybe)
     results = sorted(use.writes & maybe)
@@ -87,7 +89,8 @@ def hooks(operation: Operation, step: Step, use: Use, undefined: Undefined, mayb
         return before, [_clearing(undefined, results)] if results else []
     if not results:
         return [], []
-    return [_computing(operation, step, undefined, reads, results)], []
+    computing = _computing(operation, step, undefined, reads, results)
+    return [computing, _of_failed(operation, undefined, results)] if is_first_block(form) else [computing], []
 
 
 def guard_hook(operation: Operation, undefined: Undefined, maybe: frozenset[int]) -> Hook | None:
@@ -161,6 +164,19 @@ def _computing(operation: Operation, step: Step, undefined: Undefined, reads: li
         if shadows is not None and any(slot in present for slot in reads):
             found = shadows(gang, lanes)
         undefined.computed(gang, lanes, operation, reads, nothing if found is None else found, of_warp)
+
+    return hook
+
+
+def _of_failed(operation: Operation, undefined: Undefined, results: list[int]) -> Hook:
+    """A request to cancel a cluster that failed has no first block."""
+    succeeded = success_of(operation)
+    text = "takes the first block of a cluster from a request that failed, and uses it"
+
+    def hook(gang: Gang, lanes: Lanes) -> None:
+        failed = lanes.mask & ~succeeded(gang)
+        if failed.any():
+            undefined.made(gang, failed, results, Origin("launch-control", operation, text, gang, failed))
 
     return hook
 

@@ -42,7 +42,10 @@ def changes(gang: Gang, mask: Mask, operation: Operation, places: Array, parts: 
 
 def _values(gang: Gang, mask: Mask, operation: Operation) -> Iterator[Array]:
     """Each element that a store writes, of the threads in the mask: bits."""
-    source, type_ = operation.operands[1], operation.form.type
+    if operation.form.has("bulk"):
+        return  # zeros
+    source = operation.operands[1]
+    type_ = "u32" if operation.form.opcode == "mbarrier" else operation.form.type
     for item in source.items if isinstance(source, Vector) else (source,):
         value = np.broadcast_to(operation.reader(item, type_)(gang), gang.shape)[mask]
         yield value.view(bits_of(DTYPES[type_]))

@@ -23,7 +23,12 @@ _GROUPS = 1 << 14
 class Synchronisation:
     """The clocks of keys. Threads are numbers as in `Gang.agents`."""
 
-    def __init__(self, clocks: Clocks, agents: Agents, locations: Locations) -> None:
+    def __init__(self, clocks: Clocks, agents: Agents, locations: Locations, stride: int) -> None:
+        """`stride` in bytes, from one block's shared memory to the next one's."""
+        self._stride = stride
+        self.narrow: dict[int, tuple[int, Operation]] = {}
+        """By thread, as a number with serial: when it last arrived at another block's mbarrier in the scope of its own
+        block, and by what."""
         self._clocks = clocks
         self._agents = agents
         self._locations = locations
@@ -50,17 +55,32 @@ class Synchronisation:
         if not len(threads):
             return
         clock = self._clock(key)
-        if operation.form.has("relaxed"):
+        if operation.form.has("relaxed") or self._is_narrow(threads, operation, key):
             self._locations.release_fenced(clock, threads)
             self._clocks.release_inits(clock, threads, self._fenced_inits[threads])
             return
         self._clocks.release(clock, threads)
 
+    def _is_narrow(self, threads: Numbers, operation: Operation, key: Hashable) -> bool:
+        """Whether threads arrive at another block's mbarrier, and say that those of their own shall see what they did.
+
+        Without a scope, an arrival reaches as far as its mbarrier.
+        """
+        if operation.form.opcode != "mbarrier" or not operation.form.has("cta"):
+            return False
+        slot = cast("tuple[str, int, int]", key)[1] // self._stride
+        others = threads[threads // self._clocks.agents_per_block != slot]
+        for agent in self._clocks.agents_of(others).tolist():
+            self.narrow[agent] = self._clocks.now, operation
+        return len(others) > 0
+
     def acquire(self, threads: Numbers, operation: Operation, key: Hashable) -> None:
         if operation.form.has("wait_group") and operation.form.has("read"):
             key = _of_reads(key)
         clock = self._released.get(key)
-        if clock is not None and len(threads):
+        if clock is not None and operation.form.has("relaxed"):
+            self._locations.see(threads, clock)
+        elif clock is not None and len(threads):
             self._clocks.acquire(clock, threads)
             if _is_group(key) and not clock.copied:
                 # Only those who started the group wait for it, once.
@@ -70,6 +90,8 @@ class Synchronisation:
         form, clocks = operation.form, self._clocks
         if form.opcode == "wgmma":
             return
+        if form.opcode == "tcgen05" and clocks.tensor_fences:
+            clocks.tensor_fence(threads, before=form.has("fence::before_thread_sync"))
         if fences_threads(form):
             self._locations.fence(threads, operation)
         elif form.has("mbarrier_init"):

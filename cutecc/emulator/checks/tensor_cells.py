@@ -5,7 +5,8 @@ operation is ordered behind what its thread knew to be over when it started it, 
 issued to the pipe (`instructions.tcgen05_pipe`). Deallocation is an access to all of the cells by the threads alone.
 
 The manual wants `tcgen05.fence::before_thread_sync` and `after_thread_sync` around barriers between threads as well.
-Compilers keep these instructions in their order, and NVIDIA's kernels leave the fences out: so do the checks.
+Compilers keep these instructions in their order, and NVIDIA's kernels leave the fences out: so do the checks, unless
+`tensor-fences` is asked for.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from cutecc.emulator.checks import wording
-from cutecc.emulator.checks.clocks import ORDER, Clocks, Numbers
+from cutecc.emulator.checks.clocks import FENCED_AFTER, FENCED_BEFORE, ORDER, Clocks, Numbers
 from cutecc.emulator.checks.shadow import AGENT_MASK, Stamps
 from cutecc.emulator.memory.tensor_memory import CELL, COLUMNS, LANES, TensorAllocation
 
 if TYPE_CHECKING:
     from cutecc.emulator.checks.access import MakeFinding
-    from cutecc.emulator.checks.finding import Place
+    from cutecc.emulator.checks.finding import FindingKind, Place
     from cutecc.emulator.checks.history import History
     from cutecc.emulator.checks.reports import Reports
     from cutecc.emulator.instructions.operation import Operation
@@ -73,8 +74,11 @@ class TensorCells:
     _shadows: dict[int, _Shadow] = field(default_factory=dict[int, _Shadow])
     """By number of the multiprocessor."""
 
-    def access(self, access: TensorAccess, kind: AccessKind, addresses: Numbers) -> None:
-        """An operation reads or writes cells, by their addresses (`TensorMemory.cells`)."""
+    def __post_init__(self) -> None:
+        self._orders = bool({"races", "tensor-fences"} & self._which)
+
+    def access(self, access: TensorAccess, kind: AccessKind, addresses: Numbers, scales: bool = False) -> None:
+        """An operation reads or writes cells, by their addresses (`TensorMemory.cells`); reads `scales` there."""
         if not len(addresses):
             return
         number, cells = int(addresses[0]) // (_CELLS * CELL), addresses // CELL % _CELLS
@@ -82,7 +86,9 @@ class TensorCells:
         writers = shadow.writers[cells]
         if kind == "read" and "initialisation" in self._which and not writers.all():
             self._uninitialised(access, int(np.flatnonzero(writers == 0)[0]), addresses)
-        if "races" in self._which:
+        if scales and "layouts" in self._which:
+            self._judge_scales(access, writers)
+        if self._orders:
             self._compare(access, kind, writers, "write")
             if kind == "write":
                 self._compare(access, kind, shadow.loads[cells], "read")
@@ -122,12 +128,84 @@ class TensorCells:
         first = int(stamps[0])
         for stamp in [first] if bool((stamps == first).all()) else np.unique(stamps).tolist():
             agent, event = stamp & AGENT_MASK, stamp >> 32
-            if stamp and agent != access.agent and not self._clocks.knows_one(access.view, agent, event, ORDER):
-                part = int(np.flatnonzero(stamps == stamp)[0])
-                self._race(access, kind, part, agent, event, did)
+            if not stamp or agent == access.agent:
+                continue
+            part = int(np.flatnonzero(stamps == stamp)[0])
+            if not self._clocks.knows_one(access.view, agent, event, ORDER):
+                if did == "read" and self._are_in_order(access, agent, event):
+                    continue
+                if "races" in self._which and not self._is_told(access, event):
+                    self._race(access, kind, part, agent, event, did)
+            elif self._clocks.tensor_fences and self._lacks_fence(access, agent, event):
+                self._unfenced(access, kind, part, agent, event, did)
+
+    def _are_in_order(self, access: TensorAccess, agent: int, event: int) -> bool:
+        """Whether a thread's operation writes over what its earlier one in the same pipe reads.
+
+        Kernels count on that, whatever the kinds and shapes, as where scores come in the place of the probabilities
+        that the product before reads; and newer manuals are said to promise it.
+        """
+        if self._clocks.is_thread(access.agent) or not self._same_warp(access.agent, agent):
+            return False
+        return not _is_transfer(access.operation) and not _is_transfer(self._operation(event))
+
+    def _same_warp(self, one: int, two: int) -> bool:
+        """Whether a warp has issued both operations."""
+        clocks = self._clocks
+        if one >> clocks.shift != two >> clocks.shift:
+            return False
+        return clocks.warp_of_operation(one) == clocks.warp_of_operation(two)
+
+    def _is_told(self, access: TensorAccess, event: int) -> bool:
+        """Whether the columns are given back behind others that have not waited for this operation either."""
+        gives_back = access.operation.form.modifiers[0] == "dealloc"
+        return gives_back and self._reports.is_part("race", self._operation(event).index)
+
+    def _lacks_fence(self, access: TensorAccess, agent: int, event: int) -> bool:
+        """Whether fences are missing on the way from an earlier operation, which is over, to this one.
+
+        What one warp loads and stores, and waits for, needs none, nor what one thread issues to the pipe; and of
+        deallocation the manual says nothing.
+        """
+        clocks = self._clocks
+        if clocks.is_thread(access.agent) or clocks.knows_one(access.view, agent, event, FENCED_AFTER):
+            return False
+        other = self._operation(event)
+        return not self._same_warp(agent, access.agent) or (_is_transfer(access.operation) and not _is_transfer(other))
+
+    def _unfenced(
+        self, access: TensorAccess, kind: AccessKind, part: int, agent: int, event: int, did: AccessKind
+    ) -> None:
+        other = self._operation(event)
+        before = not self._clocks.knows_one(access.view, agent, event, FENCED_BEFORE)
+        text, make = wording.tensor_fence(kind, access.operation, did, other, before), access.finding
+        place = self._place(agent, other, wording.done(did, other))
+        index = access.operation.index
+        kind_: FindingKind = "missing-tensor-fence"
+        self._reports.add(kind_, index, other.index, 1, lambda: make(text, part, place, kind_))
+
+    def _judge_scales(self, access: TensorAccess, writers: Stamps) -> None:
+        """Find scale factors that an accumulator was written over, or that are read beside their place."""
+        for stamp in np.unique(writers[writers != 0]).tolist():
+            other = self._operation(stamp >> 32)
+            if other.form.modifiers[0] == "mma":
+                text, make = wording.no_scales(access.operation, other), access.finding
+                part, agent = int(np.flatnonzero(writers == stamp)[0]), stamp & AGENT_MASK
+                place = self._place(agent, other, wording.done("write", other))
+                self._reports.add(
+                    "layout",
+                    access.operation.index,
+                    other.index,
+                    1,
+                    lambda make=make, text=text, part=part, place=place: make(text, part, place, "layout"),
+                )
+
+    def _operation(self, event: int) -> Operation:
+        """What made an access."""
+        return self._operations[int(self._history.operations(np.array([event]))[0])]
 
     def _race(self, access: TensorAccess, kind: AccessKind, part: int, agent: int, event: int, did: AccessKind) -> None:
-        other = self._operations[int(self._history.operations(np.array([event]))[0])]
+        other = self._operation(event)
         text = wording.tensor_race(kind, access.operation, did, other)
         place = self._place(agent, other, wording.done(did, other))
         make = access.finding
@@ -142,3 +220,7 @@ class TensorCells:
             1,
             lambda: make(text, part, None, "uninitialised-tensor"),
         )
+
+
+def _is_transfer(operation: Operation) -> bool:
+    return operation.form.modifiers[0] in ("ld", "st")

@@ -368,6 +368,12 @@ class Undefined:
                 shadow = ones_where(undefined, self._widths[slot])
             self.assign(gang, slot, lanes.mask, shadow, origins)
 
+    def made(self, gang: Gang, mask: Mask, slots: Iterable[int], origin: Origin) -> None:
+        """An instruction is about to make something undefined for these threads."""
+        origins = np.full(gang.shape, self.origin(origin), np.int32)
+        for slot in slots:
+            self.assign(gang, slot, mask, ones_where(mask, self._widths[slot]), origins)
+
     def used(self, gang: Gang, slots: Iterable[int], mask: Mask, operation: Operation, low: int = 64) -> None:
         """Threads make use of the values of registers, of so many low bits of each."""
         found = self.sources(gang, slots, mask, low)

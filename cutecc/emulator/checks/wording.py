@@ -23,6 +23,8 @@ def copy_name(operation: Operation) -> str:
             return "a wgmma"
         case "tcgen05":
             return f"a tcgen05.{form.modifiers[0]}"
+        case "clusterlaunchcontrol":
+            return "a clusterlaunchcontrol.try_cancel"
         case "cp" if form.has("reduce"):
             return "a bulk reduction"
         case "cp" if form.has("tensor"):
@@ -142,6 +144,20 @@ def tensor_race(does: Did, by: Operation, did: Did, other: Operation) -> str:
     return f"{subject} tensor memory that {copy_name(other)} {may}: nothing orders the two\n{tensor_wait(other)}"
 
 
+def tensor_fence(does: Did, by: Operation, did: Did, other: Operation, before: bool) -> str:
+    """Two accesses to tensor memory, in order but for a fence; `before` where the first one is missing."""
+    fence = "tcgen05.fence::before_thread_sync" if before else "tcgen05.fence::after_thread_sync"
+    who = (
+        "the threads that have waited for the first one execute it before they arrive"
+        if before
+        else "the thread that issues the second one executes it behind the wait"
+    )
+    return (
+        f"{copy_name(by)} {_DOES[does]} tensor memory that {copy_name(other)} has {_DONE[did]}, and there is no "
+        f"{fence} between the two\n{who}"
+    )
+
+
 def uninitialised_tensor(by: Operation) -> str:
     if by.form.modifiers[0] != "mma":
         return f"{copy_name(by)} reads tensor memory that nothing has written since it was allocated"
@@ -149,6 +165,55 @@ def uninitialised_tensor(by: Operation) -> str:
         "a tcgen05.mma reads tensor memory that nothing has written since it was allocated\n"
         "the first multiplication into an accumulator does not add: set tcgen05.Field.ACCUMULATE to False; A and scale "
         "factors in tensor memory have to be stored or copied there before"
+    )
+
+
+def swizzles(by: Operation, swizzle: tuple[int, int], copy: Operation, written: tuple[int, int]) -> str:
+    """A matrix that is read with another swizzle than that with which it was written: bytes, those left together."""
+    one, other = (
+        f"a swizzle of {width} bytes{f' that leaves {atom} together' if atom != 16 else ''}" if width else "no swizzle"
+        for width, atom in (swizzle, written)
+    )
+    return (
+        f"{copy_name(by)} reads shared memory by a descriptor with {one}, where {copy_name(copy)} has written it with "
+        f"{other}\nmake the descriptor and the copy's atom of one layout of shared memory"
+    )
+
+
+def no_scales(by: Operation, writer: Operation) -> str:
+    """Scale factors are read where something else was written."""
+    return (
+        f"{copy_name(by)} reads scale factors from columns of tensor memory that {copy_name(writer)} has written as an "
+        "accumulator\nscale factors have columns of their own, behind those of the accumulators: look at the offsets"
+    )
+
+
+def narrow_arrival(operation: Operation) -> str:
+    """Why an arrival at another block's mbarrier does not order two accesses."""
+    return (
+        f"the arrival at {operation.where} is at another block's mbarrier, and tells its own block alone, by its scope "
+        ".cta, of what came before: it takes the scope of the cluster, which is what it has without any"
+    )
+
+
+def pair_not_launched() -> str:
+    return (
+        "allocates tensor memory of a pair of blocks, and nothing says that the other block has been launched\n"
+        "cluster_arrive() and cluster_wait() by all threads of both belong before the first allocation"
+    )
+
+
+def pair_still_allocates() -> str:
+    return (
+        "deallocates tensor memory of a pair of blocks, and nothing says that the other block has got it: it may still "
+        "be at its tcgen05.alloc\ncluster_arrive() and cluster_wait() by all threads of both belong between the two"
+    )
+
+
+def kept_columns(columns: int) -> str:
+    return (
+        f"allocates {columns} columns of tensor memory that its block still has when it exits: no other block gets "
+        "them\none warp deallocates them, cute.arch.dealloc_tmem, once all that use them are done"
     )
 
 

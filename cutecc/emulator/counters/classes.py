@@ -23,12 +23,14 @@ InstructionClass = Literal[
     "barrier",
     "warp",
     "matrix",
+    "tensor",
     "control",
     "other",
 ]
 CLASSES: tuple[InstructionClass, ...] = get_args(InstructionClass)
 """`special` are the approximations of the special function unit, `copy` asynchronous copies, `parameter` parameters and
-constants, `barrier` everything that orders or waits, `warp` what threads of a warp exchange."""
+constants, `barrier` everything that orders or waits, `warp` what threads of a warp exchange, `tensor` loads, stores and
+copies of tensor memory."""
 
 _FLOATS = re.compile(r"(b?f16|f32|f64|tf32)(x2)?|e4m3x2|e5m2x2")
 _BY_OPCODE: dict[str, InstructionClass] = {
@@ -39,12 +41,15 @@ _BY_OPCODE: dict[str, InstructionClass] = {
     **dict.fromkeys(("bar", "barrier", "mbarrier", "fence", "membar", "griddepcontrol"), "barrier"),
     **dict.fromkeys(("shfl", "vote", "match", "redux", "activemask", "elect"), "warp"),
     **dict.fromkeys(("bra", "brx", "call", "ret", "exit", "trap", "brkpt"), "control"),
-    **dict.fromkeys(("nanosleep", "setmaxnreg", "pmevent", "prefetch", "prefetchu"), "other"),
+    **dict.fromkeys(("nanosleep", "setmaxnreg", "pmevent", "prefetch", "prefetchu", "clusterlaunchcontrol"), "other"),
     **dict.fromkeys(("ex2", "lg2", "sin", "cos", "tanh"), "special"),
     **dict.fromkeys(("ldmatrix", "stmatrix"), "shared"),
 }
 _COPY_WAITS = {"commit_group", "wait_group", "wait_all", "mbarrier"}
 """In `cp.async.wait_all`, `cp.async.mbarrier.arrive` and so on."""
+_TENSOR_TRANSFERS = {"ld", "st", "cp", "shift"}
+"""Of `tcgen05`; others than these and `mma` order, wait, or allocate."""
+_ELEMENT = re.compile(r"(b?f|tf|[sub])\d+|e\dm\d")
 _APPROXIMATED = {"rcp", "sqrt", "rsqrt", "div"}
 _SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)")
 _WARPS_OF_GROUP = 4
@@ -58,6 +63,8 @@ def class_of(form: Form) -> InstructionClass:
         return "copy" if _COPY_WAITS.isdisjoint(form.modifiers) else "barrier"
     if form.opcode == "wgmma" and not form.has("mma_async"):
         return "barrier"
+    if form.opcode == "tcgen05" and not form.has("mma"):
+        return "tensor" if form.modifiers[0] in _TENSOR_TRANSFERS else "barrier"
     if found := _BY_OPCODE.get(form.opcode):
         return found
     if form.opcode in _APPROXIMATED and any(each.startswith("approx") for each in form.modifiers):
@@ -76,17 +83,29 @@ def _class_of_access(form: Form) -> InstructionClass:
     return "parameter" if "param" in spaces or "const" in spaces else "global"
 
 
+def matrix_kind(form: Form) -> str:
+    """What a matrix instruction multiplies: `tcgen05 kind::f16`, `wgmma bf16`, `mma s8`, also `mma.sp f16`."""
+    name = form.opcode + (".sp" if _is_sparse(form) else "")
+    kind = next((each for each in form.modifiers if each.startswith("kind::")), None)
+    # The result's type comes first.
+    return f"{name} {kind or [each for each in form.modifiers if _ELEMENT.fullmatch(each)][1]}"
+
+
+def _is_sparse(form: Form) -> bool:
+    return any(each.split("::")[0] == "sp" for each in form.modifiers)
+
+
 def matrix_work(form: Form) -> tuple[int, int]:
     """Warps that execute one matrix operation together, and its floating-point (or integer) operations.
 
     One multiplication and one addition for each product; of sparse operands, for those that are stored. `(1, 0)` for
-    all other instructions.
+    all other instructions, and those of `tcgen05`, whose shape is in a register.
     """
     if class_of(form) != "matrix":
         return 1, 0
     shape = next((found for each in form.modifiers if (found := _SHAPE.fullmatch(each))), None)
     if shape is None:
         return 1, 0
-    stored = 2 if any(each.split("::")[0] == "sp" for each in form.modifiers) else 1
+    stored = 2 if _is_sparse(form) else 1
     operations = 2 * math.prod(int(size) for size in shape.groups()) // stored
     return (_WARPS_OF_GROUP if form.opcode == "wgmma" else 1), operations

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from cutecc.emulator.counters.classes import CLASSES, InstructionClass
+from cutecc.emulator.counters.classes import CLASSES, InstructionClass, matrix_kind
 from cutecc.emulator.counters.counts import Counts
+from cutecc.emulator.instructions.form import Form
 from cutecc.errors import SourceLocation
 
 
@@ -112,6 +113,15 @@ class Counters:
                 found.setdefault(each.kind, Counts()).add(each.counts)
         return {name: found[name] for name in CLASSES if name in found}
 
+    def by_matrix_kind(self, kernel: str | None = None) -> dict[str, Counts]:
+        """The sum for each kind of matrix product, `tcgen05 kind::f16`, that a kernel, or any, has made; most first."""
+        found: dict[str, Counts] = {}
+        for each in self._by_key.values():
+            if kernel in (None, each.kernel) and each.counts.matrix_operations:
+                opcode, *modifiers = each.form.split(".")
+                found.setdefault(matrix_kind(Form(opcode, (*modifiers,))), Counts()).add(each.counts)
+        return dict(sorted(found.items(), key=lambda item: -item[1].matrix_flops))
+
     def by_line(self, kernel: str | None = None) -> list[LineCounts]:
         """The sum for each line of Python, most executions by a warp first."""
         found: dict[tuple[str, str, int], LineCounts] = {}
@@ -135,6 +145,10 @@ class Counters:
                     "kernel": kernel,
                     "total": self.total(kernel).to_dict(),
                     "classes": {name: counts.to_dict() for name, counts in self.by_class(kernel).items()},
+                    "matrix": {
+                        kind: {"operations": counts.matrix_operations, "flops": counts.matrix_flops}
+                        for kind, counts in self.by_matrix_kind(kernel).items()
+                    },
                     "lines": [line.to_dict() for line in self.by_line(kernel)],
                     "instructions": [each.to_dict() for each in self.instructions if each.kernel == kernel],
                 }

@@ -40,10 +40,14 @@ class Counts:
     """By asynchronous operations: bulk and tensor copies."""
     async_global_bytes_written: int = 0
     async_shared_bytes_read: int = 0
-    """Also what `wgmma` reads."""
+    """Also what `wgmma`, `tcgen05.mma` and `tcgen05.cp` read."""
     async_shared_bytes_written: int = 0
+    tensor_bytes_read: int = 0
+    """Of tensor memory: by loads, and by multiplications what they add to, scales, and A where it is there."""
+    tensor_bytes_written: int = 0
+    """By stores, copies and multiplications."""
     matrix_operations: int = 0
-    """Matrix instructions; one of a warpgroup counts once."""
+    """Matrix instructions; one of a warpgroup counts once, and one of a pair of blocks."""
     matrix_flops: int = 0
     """Multiplications and additions of those."""
 
@@ -95,6 +99,11 @@ class Counts:
             + self.async_shared_bytes_read
             + self.async_shared_bytes_written
         )
+
+    @property
+    def tensor_bytes(self) -> int:
+        """All bytes of tensor memory that were accessed."""
+        return self.tensor_bytes_read + self.tensor_bytes_written
 
     def to_dict(self) -> dict[str, int | float]:
         """Everything that is not zero, ratios among it."""

@@ -146,9 +146,12 @@ def _summary(counters: Counters, kernel: str, width: int) -> Text:
         requests, wavefronts = short_number(total.shared_requests), short_number(total.shared_wavefronts)
         conflicts = short_number(total.bank_conflicts)
         words.append(f"shared: {requests} requests, {wavefronts} wavefronts, {conflicts} of them bank conflicts")
-    if total.matrix_operations:
-        operations, flops = short_number(total.matrix_operations), short_number(total.matrix_flops)
-        words.append(f"matrix: {operations} operations, {flops} multiplications and additions")
+    if total.tensor_bytes:
+        read, written = short_number(total.tensor_bytes_read), short_number(total.tensor_bytes_written)
+        words.append(f"tensor memory: {read} bytes read, {written} written")
+    for kind, counts in counters.by_matrix_kind(kernel).items():
+        operations, flops = short_number(counts.matrix_operations), short_number(counts.matrix_flops)
+        words.append(f"matrix: {operations} operations of {kind}, {flops} multiplications and additions")
     fill = functools.partial(textwrap.fill, width=width, initial_indent="  ", subsequent_indent="    ")
     return Text("\n".join(map(fill, words)))
 
@@ -200,6 +203,7 @@ _COLUMNS = (
     _Column("bank\nconfl.", lambda counts: _count(counts.bank_conflicts), lambda total: total.shared_requests, 2),
     _Column("global\nbytes", lambda counts: _count(counts.global_bytes), lambda total: total.global_bytes, 7),
     _Column("shared\nbytes", lambda counts: _count(counts.shared_bytes), lambda total: total.shared_bytes, 9),
+    _Column("tensor\nbytes", lambda counts: _count(counts.tensor_bytes), lambda total: total.tensor_bytes, 9),
     _Column("matrix\noper.", lambda counts: _count(counts.matrix_operations), lambda total: total.matrix_operations, 8),
     _Column("matrix\nflops", lambda counts: _count(counts.matrix_flops), lambda total: total.matrix_flops, 10),
 )

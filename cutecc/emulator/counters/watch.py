@@ -104,7 +104,14 @@ class CounterWatch(Watch):
     def asynchronous_access(
         self, agent: Agent, operation: Operation, kind: AccessKind, space: Space, addresses: Array, size: int
     ) -> None:
-        _add_bytes(self._of(operation), kind, space, "async_", size * int(np.size(addresses)))
+        # All accesses to tensor memory are asynchronous.
+        prefix = "" if space == "tensor" else "async_"
+        _add_bytes(self._of(operation), kind, space, prefix, size * int(np.size(addresses)))
+
+    def multiplied(self, operation: Operation, flops: int) -> None:
+        counts = self._of(operation)
+        counts.matrix_operations += 1
+        counts.matrix_flops += flops
 
     def _of(self, operation: Operation) -> Counts:
         counts = self._counts[operation.index]

@@ -206,25 +206,51 @@ def _nobody(waits: Waits, barrier: Mbarrier) -> Cause:
     name, init = waits.name(barrier), barrier.ledger.initialised_by
     for operation in waits.never_executed("arrives"):
         text = f"no thread arrives at {name}"
-        mend = f"no thread comes to {operation.where}, an mbarrier_arrive: look at the branch that it is in"
+        a = f"{'a' if _is_commit(operation) else 'an'} {_arrival_name(operation)}"
+        mend = f"no thread comes to {operation.where}, {a}: look at the branch that it is in"
         return Cause(text, [], mend, operation)
     elsewhere = [(other, entry) for other, entry in waits.entries("arrives", barrier) if not _is_awaited(waits, other)]
     for other, entry in elsewhere:
         text = f"no instruction that ran arrives at {name}"
         evidence = [f"{_arrivals(entry)} arrive at {waits.name(other).removeprefix('the ')}, for which nobody waits"]
-        mend = f"mbarrier_arrive at the mbarrier that is waited for, at {entry.operation.where}"
+        mend = f"{_arrival_name(entry.operation)} at the mbarrier that is waited for, at {entry.operation.where}"
         return Cause(text, evidence, mend, entry.operation, _first(entry))
+    if cause := _not_in_mask(waits, barrier):
+        return cause
     text = f"no instruction of the kernel arrives at {name}"
     mend = (
         f"{counted(barrier.expected, 'arrival')} {'has' if barrier.expected == 1 else 'have'} to come in each phase: "
         "mbarrier_arrive by those that it waits for"
     )
+    if any(each.form.opcode == "tcgen05" and each.form.modifiers[0] == "mma" for each in waits.program.operations):
+        mend += ", or tcgen05.commit behind multiplications"
     if announced := barrier.ledger.altogether("announces"):
         mend = f"an announcement alone is no arrival: {_ANNOUNCE}"
         return Cause(text, [_amounts(announced, "announced")], mend, announced[0].operation, _first(announced[0]))
     if init is None:
         return Cause(text, [], mend, waits.program.operations[waits.all[0].place])
     return Cause(text, [f"initialised at {init.operation.where}"], mend, init.operation, _first(init))
+
+
+def _not_in_mask(waits: Waits, barrier: Mbarrier) -> Cause | None:
+    """A multicast that arrives at the same place of other blocks."""
+    stride = waits.machine.memory.shared_stride
+    for other, entry in waits.entries("arrives", barrier):
+        if entry.operation.form.has("multicast::cluster") and not (other.index - barrier.index) % stride:
+            what = _arrival_name(entry.operation)
+            text = f"nobody arrives at {waits.name(barrier)}, and a {what} does in other blocks"
+            block = waits.machine.blocks[barrier.index // stride]
+            mend = f"its mask has to name the block that waits: bit {block.rank} is that of {block.name}"
+            return Cause(text, [f"it arrives at {waits.name(other)}"], mend, entry.operation, _first(entry))
+    return None
+
+
+def _is_commit(operation: Operation) -> bool:
+    return operation.form.opcode == "tcgen05"
+
+
+def _arrival_name(operation: Operation) -> str:
+    return "tcgen05.commit" if _is_commit(operation) else "mbarrier_arrive"
 
 
 def _is_awaited(waits: Waits, barrier: Mbarrier) -> bool:

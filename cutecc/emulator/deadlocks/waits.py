@@ -10,6 +10,7 @@ from cutecc.emulator.checks.registers import successors
 from cutecc.emulator.instructions.block_barrier import Barrier
 from cutecc.emulator.instructions.cluster_barrier import ClusterBarrier
 from cutecc.emulator.instructions.mbarrier_object import Mbarrier
+from cutecc.emulator.instructions.tcgen05_allocation import ColumnsWanted, PeerAwaited
 from cutecc.emulator.machine.lanes import rows_of
 from cutecc.ptx.syntax import Immediate
 
@@ -40,7 +41,8 @@ class Wait:
     """One thing that threads wait for."""
 
     on: object
-    """An `Mbarrier`, `Barrier` or `ClusterBarrier`; `None` for threads of the own warp, and for other things."""
+    """An `Mbarrier`, `Barrier`, `ClusterBarrier`, `ColumnsWanted` or `PeerAwaited`; `None` for threads of the own warp,
+    and for other things."""
     rows: list[tuple[Fragment, int]] = field(default_factory=list["tuple[Fragment, int]"])
     """Threads of fragments, each by the row of its warp in the gang."""
 
@@ -94,6 +96,10 @@ class Waits:
                 return block is barrier.block
             case ClusterBarrier() as barrier:
                 return block.cluster is barrier.cluster
+            case ColumnsWanted(memories=memories):
+                return any(each.block is block for memory in memories for each in memory.allocations)
+            case PeerAwaited(other=other):
+                return block is other
             case _:
                 return any(fragment.gang is other.gang and row == own for other, own in wait.rows)
 
@@ -119,6 +125,10 @@ class Waits:
                 return comes_to_barrier(operation, number)
             case ClusterBarrier():
                 return operation.form.opcode == "barrier" and operation.form.modifiers[:2] == ("cluster", "arrive")
+            case ColumnsWanted():
+                return operation.form.opcode == "tcgen05" and operation.form.has("dealloc")
+            case PeerAwaited(does=does):
+                return operation.form.opcode == "tcgen05" and operation.form.has(does)
             case _:
                 return operation.index == wait.place
 
@@ -169,6 +179,8 @@ def arrives(operation: Operation) -> bool:
     form = operation.form
     if form.opcode == "mbarrier":
         return form.modifiers[0] in ("arrive", "arrive_drop")
+    if form.opcode == "tcgen05":
+        return form.modifiers[0] == "commit"
     return form.opcode == "cp" and form.modifiers[:2] == ("async", "mbarrier")
 
 

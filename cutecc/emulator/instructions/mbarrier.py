@@ -87,7 +87,7 @@ def arrive(operation: Operation) -> Step:
     address = operation.address(place)
     read: Reader = operation.reader(rest[0], "u32") if rest else lambda gang: np.uint32(1)
     write = None if isinstance(result, Sink) else operation.writer(result, "b64")
-    expects, drop, releases = form.has("expect_tx"), form.modifiers[0] == "arrive_drop", not form.has("relaxed")
+    expects, drop = form.has("expect_tx"), form.modifiers[0] == "arrive_drop"
 
     def step(gang: Gang, lanes: Lanes) -> Waiting | None:
         numbers = np.broadcast_to(read(gang), gang.shape)
@@ -98,8 +98,7 @@ def arrive(operation: Operation) -> Step:
                 barrier = mbarrier_object.find(gang.machine, index)
                 if barrier is None:
                     continue
-                if releases:
-                    gang.machine.watch.release(gang, Lanes(part), operation, barrier.key)
+                gang.machine.watch.release(gang, Lanes(part), operation, barrier.key)
                 if write is not None:
                     states[part] = _states(barrier, numbers[part], expects)
                 wrong = _misuse(operation, gang, part, index) if elected else mbarrier_object.unheard
@@ -161,7 +160,7 @@ def wait(operation: Operation) -> Step:
     result, place, which, *_ = operation.operands
     write, address = operation.writer(result, "pred"), operation.address(place)
     read = operation.reader(which, "u32" if form.has("parity") else "b64")
-    blocks, acquires = form.modifiers[0] == "try_wait", not form.has("relaxed")
+    blocks = form.modifiers[0] == "try_wait"
 
     def step(gang: Gang, lanes: Lanes) -> Waiting | None:
         machine = gang.machine
@@ -179,7 +178,7 @@ def wait(operation: Operation) -> Step:
             has_passed = done.any()
             if has_passed:
                 barrier.ledger.passes(operation, gang, done, barrier.phase)
-            if acquires and machine.watch.listens and has_passed:
+            if machine.watch.listens and has_passed:
                 machine.watch.acquire(gang, Lanes(done), operation, barrier.finished_key)
             if (missing := mask & ~done).any():
                 late.append((barrier, missing))

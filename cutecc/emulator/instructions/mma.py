@@ -204,7 +204,7 @@ def multiply(operation: Operation) -> Step:
         left = left.reshape(-1, batch, m, k)
         right = read_b(gang).take(b_holders, axis=1).reshape(-1, batch, k, n)
         if scale is not None:
-            left, right = scale(gang, left, right)
+            left, right = scale(gang, lanes, left, right)
         added = read_c(gang).take(c_holders, axis=1).reshape(-1, batch, m, n)
         values = total(left, right, added).reshape(gang.warps, -1).take(d_places, axis=1)
         words = bits(values, d_type, form.saturate).reshape(gang.warps, registers, WARP)

@@ -15,15 +15,15 @@ import numpy as np
 
 from cutecc.emulator.instructions.form import Form
 from cutecc.emulator.instructions.operation import Operation
-from cutecc.emulator.machine.lanes import Array
+from cutecc.emulator.machine.lanes import Array, Lanes
 from cutecc.emulator.numbers.matrix_elements import numbers
 from cutecc.ptx.syntax import Operand
 
 if TYPE_CHECKING:
     from cutecc.emulator.machine.gang import Gang
 
-Scale = Callable[["Gang", Array, Array], tuple[Array, Array]]
-"""A `(warps, M, K)` and B `(warps, K, N)`, multiplied by their scales."""
+Scale = Callable[["Gang", Lanes, Array, Array], tuple[Array, Array]]
+"""A `(warps, M, K)` and B `(warps, K, N)`, multiplied by their scales. Those of warps that take no part are any."""
 
 _COUNTS: Final = {"scale_vec::1X": 1, "scale_vec::2X": 2, "scale_vec::4X": 4}
 _USUAL: Final = {"mxf8f6f4": 1, "mxf4": 2}
@@ -56,23 +56,27 @@ class Scales:
         of_a = self._reader(operation, data_a, selector_a, 2, lambda pair: row % 8 * 4 + 2 * pair + row // 8)
         of_b = self._reader(operation, data_b, selector_b, 4, lambda thread: column * 4 + thread)
 
-        def scale(gang: Gang, left: Array, right: Array) -> tuple[Array, Array]:
+        def scale(gang: Gang, lanes: Lanes, left: Array, right: Array) -> tuple[Array, Array]:
             chunk = left.shape[-1] // self.count
-            rows, columns = (np.repeat(read(gang), chunk, axis=-1) for read in (of_a, of_b))
+            rows, columns = (np.repeat(read(gang, lanes), chunk, axis=-1) for read in (of_a, of_b))
             return left * rows, right * columns.swapaxes(-1, -2)
 
         return scale
 
     def _reader(
-        self, operation: Operation, data: Operand, selector: Operand, threads: int, lanes: Callable[[Array], Array]
-    ) -> Callable[[Gang], Array]:
-        """Reads the scales of A or B, shape `(warps, rows or columns, count)`; `lanes` has those of a thread-id."""
+        self, operation: Operation, data: Operand, selector: Operand, threads: int, holders: Callable[[Array], Array]
+    ) -> Callable[[Gang, Lanes], Array]:
+        """Reads the scales of A or B, shape `(warps, rows or columns, count)`; `holders` are lanes by thread-id."""
         read = operation.vector_reader(data, "b32", 1)
         byte, thread = (operation.reader(each, "u16") for each in operation.in_braces(selector, 2))
 
-        def scales(gang: Gang) -> Array:
+        def scales(gang: Gang, lanes: Lanes) -> Array:
             # All threads of a warp say the same.
-            first, chosen = (np.broadcast_to(each(gang), gang.shape)[:, :1].astype(np.int64) for each in (byte, thread))
+            taking = lanes.mask.any(axis=1, keepdims=True)
+            first, chosen = (
+                np.where(taking, np.broadcast_to(each(gang), gang.shape)[:, :1], 0).astype(np.int64)
+                for each in (byte, thread)
+            )
             if (first % self.count).any() or (first > 4 - self.count).any() or (chosen >= threads).any():
                 bytes_ = ", ".join(map(str, range(0, 4, self.count)))
                 raise operation.error(
@@ -80,7 +84,7 @@ class Scales:
                     f"is one of {bytes_}, and thread-id is less than {threads}"
                 )
             (words,) = (np.broadcast_to(each, gang.shape) for each in read(gang))
-            found = numbers(np.take_along_axis(words, lanes(chosen), axis=1)[..., None], self.type)
+            found = numbers(np.take_along_axis(words, holders(chosen), axis=1)[..., None], self.type)
             return np.take_along_axis(found, first[..., None] + np.arange(self.count), axis=-1)
 
         return scales

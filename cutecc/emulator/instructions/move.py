@@ -30,6 +30,14 @@ def mov(operation: Operation) -> Step:
     return lambda gang, lanes: write(gang, lanes, read(gang))
 
 
+@instruction("mov.b128")
+def mov_wide(operation: Operation) -> Step:
+    """Registers of 128 bits are two in braces."""
+    destination, source = operation.operands
+    read, write = operation.vector_reader(source, "b64", 2), operation.vector_writer(destination, "b64", 2)
+    return lambda gang, lanes: write(gang, lanes, read(gang))
+
+
 def _part(operation: Operation, count: int) -> str:
     """The bits type of one of several parts."""
     bits = 8 * DTYPES[operation.form.type].itemsize

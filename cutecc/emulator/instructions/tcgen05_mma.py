@@ -17,12 +17,13 @@ from cutecc.emulator.instructions.issuer import Issuer, issuers
 from cutecc.emulator.instructions.table import Step, instruction
 from cutecc.emulator.instructions.tcgen05_pipe import COPY, blocks_of, issue
 from cutecc.emulator.instructions.tcgen05_product import Metadata, Product, Scales
-from cutecc.emulator.instructions.tcgen05_shared import matrix_descriptor
+from cutecc.emulator.instructions.tcgen05_shared import has_depth_96, matrix_descriptor
 from cutecc.emulator.machine.lanes import Array, Lanes
 from cutecc.emulator.memory.tensor_memory import LANES, describe, lane_and_column, tensor_memory_of
 from cutecc.emulator.numbers.column_mask import ColumnMask
 from cutecc.emulator.numbers.instruction_descriptor import SCALE_VECTORS, TYPES, InstructionDescriptor
 from cutecc.emulator.numbers.scale_factors import VECTORS, count_of_scales, refusal_of_scales
+from cutecc.emulator.numbers.swizzle import CHUNK, MatrixDescriptor
 from cutecc.emulator.numbers.tensor_layouts import TensorLayout, layout_of
 from cutecc.emulator.numbers.tensor_shapes import refusal_of_shape
 from cutecc.ptx.syntax import Address, Vector
@@ -66,6 +67,8 @@ def multiply(operation: Operation) -> Step:
                 # Those of one kind, shape and accumulator are in order by themselves.
                 kind = f"{len(blocks)} {product.form.kind} {product.form.m} {product.form.n}"
                 issue(issuer, blocks, product.happen, kind, after=(kind, COPY))
+                form = product.form
+                gang.machine.watch.multiplied(operation, 2 * form.m * form.n * form.stored_depth)
 
     return step
 
@@ -115,7 +118,9 @@ def _product(issuer: Issuer, blocks: tuple[Block, ...], values: _Values, disable
     left = values["a"] if in_tensor_memory else matrix_descriptor(issuer, values["a"])
     right = matrix_descriptor(issuer, values["b"])
     mask = ColumnMask.decode(values.get("mask", 0))
-    if left is None or right is None or not _are_scales_right(issuer, form) or not _may_shift(issuer, form, mask):
+    if left is None or right is None or not _has_swizzles(issuer, form, left, right):
+        return None
+    if not _are_scales_right(issuer, form) or not _may_shift(issuer, form, mask):
         return None
     product = Product(
         issuer=issuer,
@@ -145,6 +150,8 @@ def _decoded(issuer: Issuer, bits: int, pair: bool) -> InstructionDescriptor | N
         text = found
     elif found.sparse != modifiers.has("sp"):
         text = f"says that A is {'sparse' if found.sparse else 'dense'}, and the instruction that it is not"
+    elif found.deep and not has_depth_96(issuer):
+        text = "has K = 96, which sm_103a alone has"
     elif modifiers.has("ashift") and found.m not in (128, 256):
         text = f"has {found.m} rows of A, where .ashift is for 128 and 256"
     else:
@@ -155,27 +162,43 @@ def _decoded(issuer: Issuer, bits: int, pair: bool) -> InstructionDescriptor | N
     return None
 
 
+def _has_swizzles(
+    issuer: Issuer, form: InstructionDescriptor, left: MatrixDescriptor | int, right: MatrixDescriptor
+) -> bool:
+    """Whether matrices that are MN-major have a swizzle that their elements may have so; a fault where not."""
+    for name, matrix, type_, transposed in (
+        ("A", left, form.a, form.transpose_a),
+        ("B", right, form.b, form.transpose_b),
+    ):
+        if not transposed or isinstance(matrix, int):
+            continue
+        if (form.element_bits(type_) == 32) != (matrix.atom > CHUNK):
+            which = "only" if matrix.atom == CHUNK else "no"
+            text = f"reads {name} MN-major: of {type_} that has {which} swizzles that leave 32 bytes together"
+            issuer.fault("tensor-memory", text)
+            return False
+    return True
+
+
 def _are_scales_right(issuer: Issuer, form: InstructionDescriptor) -> bool:
-    """Whether there are such scales; a fault where not."""
+    """Whether there are such scales, if it has any; a fault where not."""
     if form.scales is None:
         return True
     vector = issuer.operation.form.one_of(*VECTORS)
     count = count_of_scales(form.kind, vector, form.deep)
-    wrong = (
-        refusal_of_scales(count, form.scale_a, form.scales) or refusal_of_scales(count, form.scale_b, form.scales)
-        if count
-        else f"has {'K = 96' if form.deep else f'kind::{form.kind}'}, with which there is no .{vector or 'block_scale'}"
-    )
+    if count is None:
+        kind = "K = 96" if form.deep else f"kind::{form.kind}"
+        wrong = f"has {kind}, with which there is no .{vector or 'block_scale'}"
+    else:
+        wrong = refusal_of_scales(count, (form.scale_a, form.scale_b), form.scales)
     if wrong is not None:
         issuer.fault("tensor-memory", f"its instruction descriptor {wrong}")
     return wrong is None
 
 
 def _scales(issuer: Issuer, form: InstructionDescriptor, values: _Values) -> Scales | None:
-    if form.scales is None:
-        return None
-    count = count_of_scales(form.kind, issuer.operation.form.one_of(*VECTORS), form.deep)
-    return Scales(values["scales_a"] & _ADDRESS, values["scales_b"] & _ADDRESS, count or 1)
+    count = count_of_scales(form.kind, issuer.operation.form.one_of(*VECTORS), form.deep) if form.scales else None
+    return None if count is None else Scales(values["scales_a"] & _ADDRESS, values["scales_b"] & _ADDRESS, count)
 
 
 def _may_shift(issuer: Issuer, form: InstructionDescriptor, mask: ColumnMask) -> bool:

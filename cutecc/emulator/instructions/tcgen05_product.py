@@ -215,6 +215,7 @@ class Product:
         memory = self._memory(number)
         lane, column = lane_and_column(address)
         for copy in copies:
+            self.issuer.machine.watch.layout(agent, "scales")
             self._tell(agent, "read", memory, places.lanes + lane + copy, places.columns + column)
         found = numbers(places.gather(memory.words, lane + copies.start, column), self.form.scales)
         return np.repeat(found, self.form.depth // self.scales.count, axis=1)

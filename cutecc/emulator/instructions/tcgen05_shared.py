@@ -18,10 +18,17 @@ if TYPE_CHECKING:
 def matrix_descriptor(issuer: Issuer, bits: int) -> MatrixDescriptor | None:
     """What 64 bits say; `None`, after a fault, where they cannot be a descriptor."""
     found = MatrixDescriptor.decode_tcgen05(bits)
-    if isinstance(found, str):
-        issuer.fault("tensor-memory", f"its shared memory descriptor {found}")
-        return None
-    return found
+    if isinstance(found, MatrixDescriptor):
+        if not found.is_absolute or has_depth_96(issuer):
+            return found
+        found = "has an absolute leading offset, which sm_103a alone has"
+    issuer.fault("tensor-memory", f"its shared memory descriptor {found}")
+    return None
+
+
+def has_depth_96(issuer: Issuer) -> bool:
+    """Whether the target has K = 96, and the descriptors for it."""
+    return issuer.machine.shape.target.startswith("sm_103")
 
 
 def read_chunks(
@@ -44,5 +51,6 @@ def read_chunks(
     places = start + block.slot * memory.shared_stride + offsets
     watch = issuer.machine.watch
     if watch.listens:
+        watch.layout(agent, (descriptor.width, descriptor.atom))
         watch.asynchronous_access(agent, issuer.operation, "read", "shared", places.reshape(-1), CHUNK)
     return memory.shared.view(np.complex128)[places // CHUNK].view(np.uint32)

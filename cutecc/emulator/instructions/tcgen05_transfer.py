@@ -1,12 +1,12 @@
 """`tcgen05.ld` and `tcgen05.st`: between tensor memory and registers, and the waits for them.
 
 A warp reaches the 32 lanes of its rank in the warpgroup. Both happen some time between their start and
-`tcgen05.wait::ld` or `wait::st`; what reads the registers of a load before gets the old values.
+`tcgen05.wait::ld` or `wait::st`. Who uses a register of a load waits for that load as well (`machine.late_registers`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,7 +25,7 @@ from cutecc.emulator.memory.tensor_memory import (
     tensor_memory_of,
 )
 from cutecc.emulator.numbers.tensor_fragments import SHAPES, TensorFragment, tensor_fragment
-from cutecc.ptx.syntax import Address, Operand
+from cutecc.ptx.syntax import Address, Operand, registers_in
 
 if TYPE_CHECKING:
     from cutecc.emulator.instructions.operation import Operation, Reader
@@ -40,13 +40,41 @@ _INFINITY: Final = 0x7F800000
 _TIMES: Final = "{x1,x2,x4,x8,x16,x32,x64,x128}"
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class _Transfer:
+    """A load or store."""
+
+    pending: Pending
+    key: Hashable
+    """What the watch knows it by."""
+    registers: frozenset[int]
+    """Those that it brings, by slot."""
+
+
 @dataclass(slots=True)
 class _Transfers:
     """Loads or stores that a warp has started and not waited for."""
 
-    pending: list[Pending] = field(default_factory=list["Pending"])
-    waited: int = 0
-    """How often it has waited."""
+    unwaited: list[_Transfer] = field(default_factory=list[_Transfer])
+    started: int = 0
+    """How many there were."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Warp:
+    """The part that one warp has in a load or store."""
+
+    row: int
+    memory: TensorMemory
+    lane: int
+    """Of the address."""
+    column: int
+    agent: int
+    key: Hashable
+    """What the watch knows by that it is over."""
+
+
+_Happen = Callable[["Gang", Lanes, Sequence[_Warp]], None]
 
 
 def _transfers(gang: Gang, row: int, kind: str) -> _Transfers:
@@ -54,9 +82,8 @@ def _transfers(gang: Gang, row: int, kind: str) -> _Transfers:
     return table.setdefault((kind, int(gang.warp_numbers[row, 0])), _Transfers())
 
 
-def _key(gang: Gang, row: int, kind: str, waited: int) -> Hashable:
-    """What the watch knows those by that a warp waits for together."""
-    return "group", f"tcgen05.{kind}", gang.blocks[row].slot, int(gang.warp_numbers[row, 0]), waited
+def _key(gang: Gang, row: int, kind: str, number: int) -> Hashable:
+    return "group", f"tcgen05.{kind}", gang.blocks[row].slot, int(gang.warp_numbers[row, 0]), number
 
 
 def _fragment(operation: Operation, split: int) -> TensorFragment:
@@ -78,12 +105,19 @@ def load(operation: Operation) -> Step:
     fragment = _fragment(operation, operation.constant(rest[0]) if rest else 0)
     writers = [operation.writer(each, "b32") for each in operation.in_braces(result, fragment.registers)]
 
-    def happen(gang: Gang, lanes: Lanes, memory: TensorMemory, lane: int, column: int) -> None:
-        values = fragment.gather(memory.words, lane, column)
-        for write, value in zip(writers, values, strict=True):
-            write(gang, lanes, np.broadcast_to(value, gang.shape))
+    def happen(gang: Gang, lanes: Lanes, warps: Sequence[_Warp]) -> None:
+        for write, value in zip(writers, _gather(fragment, gang, warps), strict=True):
+            write(gang, lanes, value)
 
-    return _transfer(operation, place, fragment, "ld", lambda gang: happen)
+    return _transfer(operation, place, fragment, "ld", lambda gang: happen, [result])
+
+
+def _gather(fragment: TensorFragment, gang: Gang, warps: Sequence[_Warp]) -> Array:
+    """Registers, shape `(registers, warps, 32)`, of which those of other warps of the gang are 0."""
+    values = np.zeros((fragment.registers, *gang.shape), np.uint32)
+    for each in warps:
+        values[:, each.row] = fragment.gather(each.memory.words, each.lane, each.column)
+    return values
 
 
 @instruction(f"tcgen05.st.sync.aligned.{_SHAPE}.{_TIMES}.unpack::16b?.b32")
@@ -92,12 +126,12 @@ def store(operation: Operation) -> Step:
     fragment = _fragment(operation, operation.constant(rest[0]) if len(rest) == 2 else 0)
     read = operation.vector_reader(rest[-1], "b32", fragment.registers)
 
-    def start(gang: Gang) -> Callable[[Gang, Lanes, TensorMemory, int, int], None]:
-        values = [np.broadcast_to(each, gang.shape) for each in read(gang)]
+    def start(gang: Gang) -> _Happen:
+        values = np.array([np.broadcast_to(each, gang.shape) for each in read(gang)])
 
-        def happen(gang: Gang, lanes: Lanes, memory: TensorMemory, lane: int, column: int) -> None:
-            (row,) = lanes.rows
-            fragment.scatter(memory.words, lane, column, np.array([each[row] for each in values]))
+        def happen(gang: Gang, lanes: Lanes, warps: Sequence[_Warp]) -> None:
+            for each in warps:
+                fragment.scatter(each.memory.words, each.lane, each.column, values[:, each.row])
 
         return happen
 
@@ -119,17 +153,17 @@ def load_and_reduce(operation: Operation) -> Step:
     write_reduced = operation.writer(reduced, "b32")
     reduce = _reduction(operation)
 
-    def happen(gang: Gang, lanes: Lanes, memory: TensorMemory, lane: int, column: int) -> None:
-        values = fragment.gather(memory.words, lane, column)
+    def happen(gang: Gang, lanes: Lanes, warps: Sequence[_Warp]) -> None:
+        values = _gather(fragment, gang, warps)
         for write, value in zip(writers, values, strict=True):
-            write(gang, lanes, np.broadcast_to(value, gang.shape))
-        write_reduced(gang, lanes, np.broadcast_to(reduce(values), gang.shape))
+            write(gang, lanes, value)
+        write_reduced(gang, lanes, reduce(values))
 
-    return _transfer(operation, place, fragment, "ld", lambda gang: happen)
+    return _transfer(operation, place, fragment, "ld", lambda gang: happen, [result, reduced])
 
 
 def _reduction(operation: Operation) -> _Reduce:
-    """Of registers, shape `(registers, 32)`, to one."""
+    """Of registers, shape `(registers, warps, 32)`, to one."""
     form = operation.form
     least = form.has("min")
     if form.type != "f32":
@@ -156,50 +190,62 @@ def _in_order(bits: Array) -> Array:
     return np.where(bits < 0, bits ^ np.int32(_MAGNITUDE), bits)
 
 
-_Happen = Callable[["Gang", Lanes, TensorMemory, int, int], None]
-
-
 def _transfer(
-    operation: Operation, place: Operand, fragment: TensorFragment, kind: str, start: Callable[[Gang], _Happen]
+    operation: Operation,
+    place: Operand,
+    fragment: TensorFragment,
+    kind: str,
+    start: Callable[[Gang], _Happen],
+    results: Sequence[Operand] = (),
 ) -> Step:
-    """`start` reads what is to be stored, and gives what happens then, for one warp, at a lane and a column."""
+    """`start` reads what is to be stored, and gives what happens then."""
     read = _address(operation, place)
     does = "read" if kind == "ld" else "write"
+    what = f"the {operation.form} of PTX line {operation.instruction.line}"
+    registers = frozenset(operation.scope.slot(each) for each in registers_in(results))
 
     def execute(gang: Gang, lanes: Lanes) -> None:
         machine, watch = gang.machine, gang.machine.watch
-        addresses, happen = read(gang), start(gang)
-        for row in lanes.rows:
-            address = int(addresses[row, int(lanes.mask[row].argmax())])
-            alone = lanes.only((np.arange(gang.warps) == row)[:, None])
-            if not _is_right(operation, gang, row, alone, fragment, address):
-                continue
-            memory = tensor_memory_of(machine, gang.blocks[row])
-            lane, column = lane_and_column(address)
-            agent = watch.spawn(gang, alone, operation) if watch.listens else -1
-            transfers = _transfers(gang, row, kind)
-            key = _key(gang, row, kind, transfers.waited)
+        addresses, happen, rows = read(gang), start(gang), lanes.rows
+        started = [each for row in rows if (each := _start(operation, gang, lanes, row, fragment, addresses, kind))]
+        # Together where they happen at once, which is faster.
+        for warps in [started] if machine.eager and started else [[each] for each in started]:
 
-            def act(
-                alone: Lanes = alone,
-                memory: TensorMemory = memory,
-                lane: int = lane,
-                column: int = column,
-                agent: int = agent,
-                key: Hashable = key,
-            ) -> None:
-                if watch.listens:
-                    cells = memory.cells(*fragment.cells(lane, column))
-                    watch.asynchronous_access(agent, operation, does, "tensor", cells, CELL)
-                happen(gang, alone, memory, lane, column)
-                watch.finish(agent, key)
+            def act(warps: Sequence[_Warp] = warps) -> None:
+                for each in warps if watch.listens else ():
+                    cells = each.memory.cells(*fragment.cells(each.lane, each.column))
+                    watch.asynchronous_access(each.agent, operation, does, "tensor", cells, CELL)
+                there = lanes if len(warps) == len(rows) else lanes.only(gang.mask([each.row for each in warps]))
+                happen(gang, there, warps)
+                for each in warps:
+                    watch.finish(each.agent, each.key)
 
-            what = f"the {operation.form} of PTX line {operation.instruction.line}"
-            pending = machine.post(act, lambda what=what: what, gang.blocks[row].cluster)
-            if not pending.done:
-                transfers.pending.append(pending)
+            pending = machine.post(act, lambda: what, gang.blocks[warps[0].row].cluster)
+            for each in warps if watch.listens or not pending.done else ():
+                _transfers(gang, each.row, kind).unwaited.append(_Transfer(pending, each.key, registers))
 
     return aligned(operation, execute)
+
+
+def _start(
+    operation: Operation, gang: Gang, lanes: Lanes, row: int, fragment: TensorFragment, addresses: Array, kind: str
+) -> _Warp | None:
+    """The part of a warp; `None`, after a fault, where it may not."""
+    alone = lanes.only(gang.mask(row))
+    mine = addresses[row][lanes.mask[row]]
+    address = int(mine[0])
+    if (mine != address).any():
+        text = "accesses tensor memory at addresses that differ within a warp"
+        gang.machine.fault("tensor-memory", text, operation, gang, alone.mask)
+        return None
+    if not _is_right(operation, gang, row, alone, fragment, address):
+        return None
+    watch = gang.machine.watch
+    agent = watch.spawn(gang, alone, operation) if watch.listens else -1
+    transfers = _transfers(gang, row, kind)
+    key = _key(gang, row, kind, transfers.started)
+    transfers.started += 1
+    return _Warp(row, tensor_memory_of(gang.machine, gang.blocks[row]), *lane_and_column(address), agent, key)
 
 
 def _is_right(operation: Operation, gang: Gang, row: int, lanes: Lanes, fragment: TensorFragment, address: int) -> bool:
@@ -226,15 +272,28 @@ def wait(operation: Operation) -> Step:
     kind = "ld" if operation.form.has("wait::ld") else "st"
 
     def execute(gang: Gang, lanes: Lanes) -> None:
-        machine = gang.machine
         for row in lanes.rows:
             transfers = _transfers(gang, row, kind)
-            for each in transfers.pending:
-                machine.finish(each)
-            transfers.pending.clear()
-            if machine.watch.listens:
-                alone = lanes.only((np.arange(gang.warps) == row)[:, None])
-                machine.watch.acquire(gang, alone, operation, _key(gang, row, kind, transfers.waited))
-            transfers.waited += 1
+            _finish(gang, row, operation, transfers.unwaited)
+            transfers.unwaited.clear()
 
     return aligned(operation, execute)
+
+
+def _finish(gang: Gang, row: int, operation: Operation, transfers: Sequence[_Transfer]) -> None:
+    """A warp waits for these, by an operation."""
+    machine = gang.machine
+    for each in transfers:
+        machine.finish(each.pending)
+        if machine.watch.listens:
+            machine.watch.acquire(gang, Lanes(gang.mask(row, gang.alive[row])), operation, each.key)
+
+
+def finish_loads(gang: Gang, lanes: Lanes, operation: Operation, slots: frozenset[int]) -> None:
+    """Threads use registers, given by slot, that loads of their warps may still bring: those are over now."""
+    for row in lanes.rows:
+        transfers = _transfers(gang, row, "ld")
+        found = [each for each in transfers.unwaited if not each.registers.isdisjoint(slots)]
+        if found:
+            _finish(gang, row, operation, found)
+            transfers.unwaited = [each for each in transfers.unwaited if each not in found]

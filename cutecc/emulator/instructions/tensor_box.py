@@ -2,7 +2,8 @@
 
 Modes are innermost first. In shared memory a box is packed. With a swizzle each row of the innermost mode begins where
 the next pattern of the swizzle's width does, and chunks of 16 bytes are moved: bits 4 to 6 of addresses are flipped by
-bits 7 to 9.
+bits 7 to 9. Elements of fewer bits than a byte are packed; two types of them have gaps in shared memory, so that 16
+elements begin at each chunk.
 """
 
 from __future__ import annotations
@@ -16,14 +17,17 @@ from typing import Any, Final
 import numpy as np
 
 from cutecc.emulator.machine.lanes import Array
+from cutecc.emulator.memory.poison import POISON
 from cutecc.emulator.numbers.swizzle import CHUNK, PATTERN, swizzle
-from cutecc.emulator.tensor_map import ELEMENT_TYPES, ElementType, Im2colMap
+from cutecc.emulator.tensor_map import ELEMENT_TYPES, FLIPPED, SWIZZLES, ElementType, Im2colMap
 from cutecc.runtime.launch import TensorMap
 
-_WIDTHS: Final = (0, 32, 64, 128)
-"""Bytes of the swizzles, by `CUtensorMapSwizzle`."""
 _NAN: Final = {2: 0x7FF7, 4: 0x7FF77FF7, 8: 0x7FF77FF77FF77FF7}
 """What fills the outside when it is to be NaN, by bytes of an element."""
+_LINE: Final = 128
+"""Bytes, of which every other one has halves of chunks flipped by one of the swizzles."""
+_STORED_BITS: Final = 6
+"""Of elements whose bytes are stored packed."""
 _LAST_ADDRESS: Final = 2**64 - 1
 _TF32_BITS: Final = 13
 """Bits that an `f32` has and a `tf32` has not."""
@@ -46,6 +50,8 @@ class Box:
     """Bytes from element to element."""
     address: int
     """Of the first element inside."""
+    packed: int = CHUNK
+    """Bytes in each chunk of shared memory that are copied, from its start on."""
 
     @classmethod
     def at(cls, tensor: TensorMap, coordinates: Sequence[int]) -> Box:
@@ -87,9 +93,9 @@ class Box:
     @property
     def place(self) -> ShapeInShared:
         """How its bytes lie in shared memory."""
-        row = self.counts[0] * self.element.size
-        width = 0 if self.tensor.interleave else _WIDTHS[self.tensor.swizzle]
-        return ShapeInShared(self.size, self.tensor.swizzle, row, max(row, width))
+        row = self.counts[0] * self.element.size * CHUNK // self.packed
+        width = 0 if self.tensor.interleave else SWIZZLES[self.tensor.swizzle][0]
+        return ShapeInShared(self.size, self.tensor.swizzle, row, max(row, width), self.packed)
 
     @property
     def inside(self) -> tuple[int, ...]:
@@ -184,26 +190,38 @@ class ShapeInShared:
     swizzle: int
     """A `CUtensorMapSwizzle`."""
     row: int
-    """Bytes of the innermost mode."""
+    """Bytes of the innermost mode, with the gaps in chunks."""
     pitch: int
     """Bytes from row to row."""
+    packed: int = CHUNK
+    """Bytes in each chunk that are copied."""
+
+    @property
+    def taken(self) -> int:
+        """Bytes with the gaps in chunks."""
+        return self.size * CHUNK // self.packed
+
+    @property
+    def layout(self) -> tuple[int, int]:
+        """Bytes of the swizzle, and those that it leaves together."""
+        return SWIZZLES[self.swizzle]
 
     @property
     def extent(self) -> int:
         """Bytes with what is between rows, and behind the last."""
-        return self.size // self.row * self.pitch
+        return self.taken // self.row * self.pitch
 
     def places(self, index: int) -> Array | None:
         """Where the chunks of a box at `index` lie, in chunks; `None` when all of its bytes are in order."""
         if not self.swizzle:
             return None
-        found = _places(self.size, _WIDTHS[self.swizzle], self.row, self.pitch, index % PATTERN)
+        found = _places(self.taken, self.swizzle, self.row, self.pitch, index % PATTERN)
         return index // PATTERN * (PATTERN // CHUNK) + found
 
     def pieces(self, index: int) -> tuple[Array, int]:
         """The bytes that a box at `index` takes: where pieces of them begin, and how many each has."""
         places = self.places(index) if self.row != self.pitch else None
-        return (np.array([index]), self.size) if places is None else (places * CHUNK, CHUNK)
+        return (np.array([index]), self.taken) if places is None else (places * CHUNK, CHUNK)
 
 
 def place_of(boxes: Sequence[Box]) -> ShapeInShared:
@@ -212,26 +230,45 @@ def place_of(boxes: Sequence[Box]) -> ShapeInShared:
 
 
 @lru_cache(maxsize=256)
-def _places(size: int, width: int, row: int, pitch: int, phase: int) -> Array:
+def _places(size: int, kind: int, row: int, pitch: int, phase: int) -> Array:
     lines = np.arange(size // row)[:, None] * pitch + np.arange(0, row, CHUNK)
-    return swizzle(phase + lines.reshape(-1), width) // CHUNK
+    width, atom = SWIZZLES[kind]
+    return swizzle(phase + lines.reshape(-1), width, atom=atom) // CHUNK
 
 
 def write_box(shared: Array, index: int, place: ShapeInShared, data: Array) -> None:
     """Put a box's bytes into shared memory, swizzled."""
     places = place.places(index)
+    if place.packed < CHUNK:
+        data = _spread(data, place.packed)
     if places is None:
         shared[index : index + len(data)] = data
-    else:
-        _as_chunks(shared)[places] = _as_chunks(data)
+        return
+    chunks = _as_chunks(data)
+    if place.swizzle == FLIPPED:
+        odd = places * CHUNK // _LINE % 2 == 1
+        chunks = np.where(odd, _as_chunks(np.ascontiguousarray(data.reshape(-1, 2, 8)[:, ::-1]).reshape(-1)), chunks)
+    _as_chunks(shared)[places] = chunks
 
 
 def read_box(shared: Array, index: int, place: ShapeInShared) -> Array:
     """A box's bytes in order, from swizzled shared memory."""
     places = place.places(index)
-    if places is None:
-        return shared[index : index + place.size].copy()
-    return _as_chunks(shared)[places].view(np.uint8)
+    data = shared[index : index + place.taken].copy() if places is None else _as_chunks(shared)[places].view(np.uint8)
+    return data if place.packed == CHUNK else _packed(data)
+
+
+def _spread(data: Array, packed: int) -> Array:
+    """Chunks that begin with so many bytes each; what is behind them is not defined."""
+    chunks = np.full((len(data) // packed, CHUNK), POISON[1], np.uint8)
+    chunks[:, :packed] = data.reshape(-1, packed)
+    return chunks.reshape(-1)
+
+
+def _packed(data: Array) -> Array:
+    """The low 6 bits of each byte, one behind the other."""
+    bits = np.unpackbits(data[:, None], axis=1, bitorder="little")[:, :_STORED_BITS]
+    return np.packbits(bits.reshape(-1), bitorder="little")
 
 
 def _as_chunks(data: Array) -> Array:
@@ -255,6 +292,13 @@ def boxes_at(tensor: TensorMap | Im2colMap, coordinates: Sequence[int], offsets:
     other, innermost mode first, and images after that. The offsets, of the filter's tap, are added to each pixel's
     coordinates; what is outside of the tensor then is filled by a load, and dropped by a store.
     """
+    plain = tensor.tensor if isinstance(tensor, Im2colMap) else tensor
+    element = ELEMENT_TYPES[plain.data_type]
+    if element.bits:
+        coordinates = (element.bytes(coordinates[0]), *coordinates[1:])
+        plain = _in_bytes(plain, element)
+        tensor = replace(tensor, tensor=plain) if isinstance(tensor, Im2colMap) else plain
+        return [replace(each, packed=element.packed) for each in boxes_at(tensor, coordinates, offsets)]
     if not isinstance(tensor, Im2colMap):
         return [Box.at(tensor, coordinates)]
     channel, *pixel, image = coordinates
@@ -276,6 +320,14 @@ def boxes_at(tensor: TensorMap | Im2colMap, coordinates: Sequence[int], offsets:
         else:
             image += 1
     return found
+
+
+@lru_cache(maxsize=256)
+def _in_bytes(tensor: TensorMap, element: ElementType) -> TensorMap:
+    """A tensor of narrow elements as one of bytes."""
+    sizes = (element.bytes(tensor.sizes[0]), *tensor.sizes[1:])
+    box = (element.bytes(tensor.box[0]), *tensor.box[1:])
+    return replace(tensor, data_type=0, sizes=sizes, box=box)
 
 
 @lru_cache(maxsize=256)

@@ -1,6 +1,7 @@
 """Copies of boxes of tensors, by descriptor: `cp.async.bulk.tensor`, its reductions and prefetches (TMA).
 
-What sm_100 adds is not modelled.
+`tile::gather4` and `tile::scatter4` are of four boxes of one row each, with one column and four rows as coordinates.
+`im2col::w` is not modelled: nobody tells what its descriptors look like.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from cutecc.emulator.instructions.transfer import (
 )
 from cutecc.emulator.machine.lanes import Array, Lanes
 from cutecc.emulator.memory.spaces import APERTURE_SHIFT, PARAM_APERTURE
-from cutecc.emulator.tensor_map import CORNER_BITS, ELEMENT_TYPES, ElementType, Im2colMap, decode
+from cutecc.emulator.tensor_map import CORNER_BITS, ELEMENT_TYPES, FLIPPED, ElementType, Im2colMap, decode
 from cutecc.ptx.syntax import Address, Operand
 from cutecc.runtime.launch import TENSOR_MAP_BYTES, TensorMap
 
@@ -42,8 +43,8 @@ _DIMENSIONS = "{1d,2d,3d,4d,5d}"
 _IM2COL_DIMENSIONS = "{3d,4d,5d}"
 _GROUPS = "{cta_group::1,cta_group::2}?.L2::cache_hint?"
 _SHARED_ALIGNMENT = 128
-_COORDINATE_ALIGNMENT = 16
-"""Bytes, of the innermost coordinate."""
+_ROWS = 4
+"""Of a gather or scatter."""
 _BITWISE = ("and", "or", "xor")
 _REDUCED = {
     "u32": REDUCTIONS,
@@ -66,7 +67,8 @@ _DESCRIPTORS: WeakKeyDictionary[Machine, dict[int, TensorMap | Im2colMap]] = Wea
 
 @instruction(
     f"cp.async.bulk.prefetch.tensor.{_DIMENSIONS}.L2.global.tile?.L2::cache_hint?",
-    f"cp.async.bulk.prefetch.tensor.{_IM2COL_DIMENSIONS}.L2.global.im2col.L2::cache_hint?",
+    f"cp.async.bulk.prefetch.tensor.{_IM2COL_DIMENSIONS}.L2.global.{{im2col,im2col::w,im2col::w::128}}.L2::cache_hint?",
+    "cp.async.bulk.prefetch.tensor.2d.L2.global.tile::gather4.L2::cache_hint?",
 )
 def prefetch(operation: Operation) -> Step:
     """Caches are not modelled."""
@@ -75,6 +77,8 @@ def prefetch(operation: Operation) -> Step:
 
 @instruction(
     f"cp.async.bulk.tensor.{_DIMENSIONS}.{{shared::cluster,shared::cta}}.global.tile?"
+    f".mbarrier::complete_tx::bytes.multicast::cluster?.{_GROUPS}",
+    "cp.async.bulk.tensor.2d.{shared::cluster,shared::cta}.global.tile::gather4"
     f".mbarrier::complete_tx::bytes.multicast::cluster?.{_GROUPS}",
     f"cp.async.bulk.tensor.{_IM2COL_DIMENSIONS}.{{shared::cluster,shared::cta}}.global.im2col"
     f".mbarrier::complete_tx::bytes.multicast::cluster?.{_GROUPS}",
@@ -101,16 +105,26 @@ def load(operation: Operation) -> Step:
                 # Hardware drops the rest, or adds it to the next mode.
                 issuer.fault("out-of-bounds", f"offsets pixels by {taken}: of {taps} modes each has {bits} bits")
                 continue
-            boxes = boxes_at(tensor, coordinates, taken)
+            boxes = _boxes(tensor, coordinates, taken)
             shape = place_of(boxes)
             place, barrier = to.place(issuer, shape.extent, _SHARED_ALIGNMENT), ends.mbarrier(issuer)
             if place is None or barrier is None:
                 continue
+            _check_barrier(issuer, place, barrier, pairs)
             places = destinations(issuer, place.index, masks)
             barriers = destinations(issuer, barrier, masks, of_pairs=pairs)
             _load(issuer, boxes, shape, places, barriers, f"a tensor copy of {shape.size} bytes to {place.text}")
 
     return step
+
+
+def _check_barrier(issuer: Issuer, place: SharedPlace, barrier: int, pairs: bool) -> None:
+    """The mbarrier is of the block that is copied to, or with `.cta_group::2` of the other one of its pair."""
+    machine = issuer.machine
+    to, of = (machine.blocks[index // machine.memory.shared_stride] for index in (place.index, barrier))
+    if of is not to and not (pairs and of.cluster is to.cluster and of.rank ^ 1 == to.rank):
+        text = f"copies to {to.name} and ends at an mbarrier of {of.name}"
+        issuer.report("mbarrier", f"{text}: it has to be one of the block{' or its pair' if pairs else ''}")
 
 
 def _load(
@@ -122,6 +136,7 @@ def _load(
         for place, barrier in zip(places, barriers, strict=True):
             write_box(issuer.machine.memory.shared, place, shape, data)
             if issuer.machine.watch.listens:
+                issuer.machine.watch.layout(transfer.agent, shape.layout)
                 transfer.shared("write", *shape.pieces(place))
             transfer.complete(barrier, shape.size)
 
@@ -143,6 +158,7 @@ _REDUCED_BY = f"{{{','.join(REDUCTIONS)}}}"
 
 @instruction(
     f"cp.async.bulk.tensor.{_DIMENSIONS}.global.shared::cta.tile?.bulk_group.L2::cache_hint?",
+    "cp.async.bulk.tensor.2d.global.shared::cta.tile::scatter4.bulk_group.L2::cache_hint?",
     f"cp.async.bulk.tensor.{_IM2COL_DIMENSIONS}.global.shared::cta.im2col_no_offs.bulk_group.L2::cache_hint?",
     f"cp.reduce.async.bulk.tensor.{_DIMENSIONS}.global.shared::cta.{_REDUCED_BY}.tile?.bulk_group.L2::cache_hint?",
     f"cp.reduce.async.bulk.tensor.{_IM2COL_DIMENSIONS}.global.shared::cta.{_REDUCED_BY}.im2col_no_offs.bulk_group"
@@ -178,17 +194,30 @@ def store(operation: Operation) -> Step:
                 text += f"beyond an image of {tensor.tensor.sizes[1:-1]}, where only loads may go"
                 issuer.fault("trap", text)
                 continue
-            boxes = boxes_at(tensor, coordinates)
-            element, shape = boxes[0].element, place_of(boxes)
-            if name is not None and name not in _REDUCED.get(element.name, ()):
-                issuer.fault("trap", f"reduces elements of type {element.name} by {name}, which there is not")
+            plain = _plain(tensor)
+            if refusal := _unstored(plain, name):
+                issuer.fault("trap", refusal)
                 continue
+            boxes = _boxes(tensor, coordinates)
+            shape = place_of(boxes)
             place = of.place(issuer, shape.extent, _SHARED_ALIGNMENT)
             if place is not None:
                 boxes = [_in_chunks(issuer, box) for box in boxes]
-                _store(issuer, boxes, shape, place, reduce_of(boxes[0].tensor.data_type))
+                _store(issuer, boxes, shape, place, reduce_of(plain.data_type))
 
     return step
+
+
+def _unstored(tensor: TensorMap, reduced_by: str | None) -> str | None:
+    """Why there is no store, or reduction, of what a descriptor says; `None` when there is."""
+    element = ELEMENT_TYPES[tensor.data_type]
+    if reduced_by is not None and reduced_by not in _REDUCED.get(element.name, ()):
+        return f"reduces elements of type {element.name} by {reduced_by}, which there is not"
+    if element.name == "b4x16_p64":
+        return "stores elements of type b4x16_p64, which only loads may have"
+    if tensor.swizzle == FLIPPED:
+        return "stores with a swizzle that flips 8 bytes, which only loads may have"
+    return None
 
 
 def _in_chunks(issuer: Issuer, box: Box) -> Box:
@@ -239,10 +268,27 @@ def _write(transfer: Transfer, box: Box, data: Array, reduce: Reduce | None) -> 
 
 
 def _coordinates(operation: Operation, operand: Operand) -> Reader:
-    """Reads the coordinates behind a descriptor's address, innermost first."""
+    """Reads the coordinates behind a descriptor's address, innermost first; of four rows one after the other."""
     if not isinstance(operand, Address) or operand.coordinates is None:
         raise operation.error("a tensor copy needs coordinates behind the address of its descriptor")
-    return operation.vector_reader(operand.coordinates, "s32", _dimensions(operation))
+    count = 1 + _ROWS if _is_of_rows(operation) else _dimensions(operation)
+    return operation.vector_reader(operand.coordinates, "s32", count)
+
+
+def _is_of_rows(operation: Operation) -> bool:
+    return operation.form.has("tile::gather4") or operation.form.has("tile::scatter4")
+
+
+def _boxes(tensor: TensorMap | Im2colMap, coordinates: Sequence[int], offsets: Sequence[int] = ()) -> list[Box]:
+    """What a copy moves, in the order of shared memory."""
+    column, *others = coordinates
+    if len(others) < len(_plain(tensor).sizes):
+        return boxes_at(tensor, coordinates, offsets)
+    return [box for row in others for box in boxes_at(tensor, (column, row))]
+
+
+def _plain(tensor: TensorMap | Im2colMap) -> TensorMap:
+    return tensor.tensor if isinstance(tensor, Im2colMap) else tensor
 
 
 def _dimensions(operation: Operation) -> int:
@@ -288,26 +334,28 @@ def _copies(
             issuer.fault("trap", text, gang.machine.memory.describe("generic", address))
             continue
         place = [int(each[at]) for each in coordinates]
-        if misfit := _misfit(tensor, place):
+        if misfit := _misfit(tensor, place[: _dimensions(operation)], _is_of_rows(operation)):
             issuer.fault(*misfit, gang.machine.memory.describe("generic", address))
             continue
         found.append((issuer, tensor, place))
     return found
 
 
-def _misfit(tensor: TensorMap | Im2colMap, place: Sequence[int]) -> tuple[FindingKind, str] | None:
+def _misfit(tensor: TensorMap | Im2colMap, place: Sequence[int], is_of_rows: bool) -> tuple[FindingKind, str] | None:
     """The fault of a copy of the box at a place, which its tensor has none of; `None` when it has."""
-    plain = tensor.tensor if isinstance(tensor, Im2colMap) else tensor
+    plain = _plain(tensor)
     if len(plain.sizes) != len(place):
         text = f"copies by a descriptor for {len(place)} dimensions, and finds a tensor of rank {len(plain.sizes)}"
         return "trap", text
     if isinstance(tensor, Im2colMap) and not _begins_inside(tensor, place):
         text = f"copies pixels from {tuple(place[1:-1])} on: its descriptor has those from {tensor.lower} to "
         return "trap", text + f"before {tensor.ends}"
-    column = place[0] * ELEMENT_TYPES[plain.data_type].size
-    if not plain.interleave and column % _COORDINATE_ALIGNMENT:
-        text = f"copies a box that begins {column} bytes into the tensor's rows: no multiple of "
-        return "misaligned", text + str(_COORDINATE_ALIGNMENT)
+    if is_of_rows and (plain.box[1] != 1 or plain.interleave):
+        return "trap", f"copies single rows by a descriptor whose box has {plain.box[1]}, or is interleaved"
+    element = ELEMENT_TYPES[plain.data_type]
+    if not plain.interleave and place[0] % element.alignment:
+        text = f"copies a box that begins {element.bytes(place[0])} bytes into the tensor's rows: no multiple of "
+        return "misaligned", text + str(element.bytes(element.alignment))
     return None
 
 

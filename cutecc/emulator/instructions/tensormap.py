@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from cutecc.emulator.machine.fragment import Waiting
     from cutecc.emulator.machine.gang import Gang
 
-_WHOLE = "{global_address,rank,elemtype,interleave_layout,swizzle_mode,fill_mode}"
+_WHOLE = "{global_address,rank,elemtype,interleave_layout,swizzle_mode,swizzle_atomicity,fill_mode}"
 _BY_MODE = "{box_dim,global_dim,global_stride,element_stride}"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -22,6 +22,7 @@ from cutecc.emulator.machine.layout import Layout
 from cutecc.emulator.machine.polling import awaits_blocks, is_polling
 from cutecc.emulator.machine.program import FunctionScope, Program
 from cutecc.emulator.machine.stack import Frame, Stack
+from cutecc.emulator.machine.wide_registers import split_wide
 from cutecc.emulator.numbers.compiled import together
 from cutecc.errors import EmulatorError
 from cutecc.ptx.syntax import Arguments, Function, Instruction, Module, Operand, Register, Special, Symbol, callee_of
@@ -35,7 +36,7 @@ FAMILIES = (
     *("move", "loads_and_stores", "atomics", "warp", "cp_async", "ldmatrix", "mma", "wgmma"),
     *("tcgen05_allocation", "tcgen05_transfer", "tcgen05_pipe", "tcgen05_copy", "tcgen05_mma"),
     *("barriers", "cluster_barrier", "fences", "mbarrier", "bulk_groups", "bulk", "tensor_copy", "tensormap"),
-    *("cluster", "control_hints", "calls", "video"),
+    *("cluster", "launch_control", "control_hints", "calls", "video"),
 )
 """The files of `cutecc.emulator.instructions` that fill the table."""
 
@@ -54,12 +55,13 @@ def decode(module: Module, kernel: str, limits: Limits = Limits()) -> Program:
     entry = module.functions.get(kernel)
     if entry is None or not entry.is_entry:
         raise EmulatorError(f"the PTX has no kernel '{kernel}'")
-    graph = CallGraph(module, entry)
+    module = replace(module, functions={name: split_wide(each) for name, each in module.functions.items()})
+    graph = CallGraph(module, module.functions[kernel])
     layout = Layout(module, graph.functions, limits)
     program = Program(kernel, module.target, parameters=entry.parameters)
     program.required_block = entry.directives.get("reqntid", ())
     decoders: dict[str, _Decoder] = {}
-    pairs = any("cta_group::2" in each.modifiers for function in graph.functions for each in function.instructions)
+    pairs = graph.has(lambda each: "cta_group::2" in each.modifiers)
     slot, start = 0, 0
     for function in graph.functions:
         recursive = graph.is_recursive(function, function)
@@ -76,17 +78,25 @@ def decode(module: Module, kernel: str, limits: Limits = Limits()) -> Program:
     with together():
         for decoder in decoders.values():
             decoder.decode(program)
+    _note_stops(program)
+    if graph.has(lambda each: Special("%envreg1") in each.operands):
+        program.grid_workspace = layout.take_grid_workspace()
+    program.module_image = bytes(layout.image)
+    program.shared_bytes = layout.shared_bytes
+    program.local_bytes = layout.local_bytes if program.stack is None else program.stack.bytes
+    if graph.has(lambda each: "tcgen05" in each.opcode):
+        from cutecc.emulator.machine.late_registers import wait_for_registers
+
+        wait_for_registers(program)
+    return program
+
+
+def _note_stops(program: Program) -> None:
     stop = len(program.operations)
     program.stops = [0] * stop
     for index in reversed(range(stop)):
         stop = index if program.controls[index] is not None else stop
         program.stops[index] = stop
-    if any(Special("%envreg1") in each.operands for function in graph.functions for each in function.instructions):
-        program.grid_workspace = layout.take_grid_workspace()
-    program.module_image = bytes(layout.image)
-    program.shared_bytes = layout.shared_bytes
-    program.local_bytes = layout.local_bytes if program.stack is None else program.stack.bytes
-    return program
 
 
 @cache

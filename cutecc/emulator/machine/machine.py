@@ -24,6 +24,10 @@ Where = Callable[[int, int], str] | str
 """What the thread at a row and lane of a gang accesses, in words; or what all threads do."""
 
 
+def _first(choices: int) -> int:
+    return 0
+
+
 @dataclass(frozen=True, slots=True)
 class Shape:
     """What a launch is like, for all of its blocks."""
@@ -72,6 +76,10 @@ class Machine:
     """Whether asynchronous operations happen when they are started."""
     in_step: bool = True
     """Whether the clusters have gangs in common."""
+    choose: Callable[[int], int] = _first
+    """Of so many things that hardware may do, the number of the one that happens."""
+    cancel: Callable[[], Dim3 | None] = lambda: None
+    """Cancels a cluster that has not begun: the index of its first block, `None` when it cancels none."""
     tensor_memories: dict[int, TensorMemory] = field(default_factory=dict[int, "TensorMemory"])
     """By the multiprocessor's number."""
     blocks: list[Block] = field(default_factory=list["Block"])

@@ -34,6 +34,8 @@ class Program:
     """For each operation, the index of the first control from there on."""
     refused: set[int] = field(default_factory=set[int])
     """Operations that are an error, and nothing else, for whoever comes to them: their operands may be any."""
+    late: dict[int, frozenset[int]] = field(default_factory=dict[int, frozenset[int]])
+    """By operation, of which there are few: registers that it uses, and that `tcgen05.ld` may still bring."""
     polls: set[int] = field(default_factory=set[int])
     """Backward branches of loops that only look whether something has changed."""
     awaits_blocks: bool = False

@@ -26,6 +26,8 @@ class Schedule(ABC):
     """Whether all warps of a block go in step: one gang. Else each warp is a gang of its own."""
     eager = False
     """Whether asynchronous operations happen as soon as they are started."""
+    shares_processors = True
+    """Whether blocks share a multiprocessor as soon as they fit. Else each has one of its own."""
 
     @abstractmethod
     def add(self, gang: Gang) -> None:
@@ -43,6 +45,10 @@ class Schedule(ABC):
         """Which of so many asynchronous operations happens now, by its number; `None` for none."""
         return None
 
+    def choose(self, choices: int) -> int:
+        """Of so many things that hardware may do, the number of the one that happens."""
+        return 0
+
     def stopped(self, fragment: Fragment) -> None:  # noqa: B027 - most schedules do not mind
         """Threads have come to a synchronisation that they have to wait at, or have gone round loops for long.
 
@@ -55,6 +61,7 @@ class RoundRobin(Schedule):
 
     in_step = True
     eager = True
+    shares_processors = False
 
     def __init__(self) -> None:
         self._gangs: deque[Gang] = deque()
@@ -93,6 +100,9 @@ class Random(Schedule):
     def lets_happen(self, pending: int) -> int | None:
         return self._random.randrange(pending) if self._random.random() < 0.25 else None
 
+    def choose(self, choices: int) -> int:
+        return self._random.randrange(choices)
+
 
 class Adversarial(Schedule):
     """Warps by priority, which one may lose for long where it synchronises; asynchronous operations at the last moment.
@@ -118,6 +128,9 @@ class Adversarial(Schedule):
 
     def take(self) -> Gang | None:
         return heappop(self._heap)[-1] if self._heap else None
+
+    def choose(self, choices: int) -> int:
+        return self._random.randrange(choices)
 
     def stopped(self, fragment: Fragment) -> None:
         if self._random.random() < 0.2:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 AccessKind = Literal["read", "write", "atomic"]
 Space = Literal["global", "shared", "local", "tensor"]
 """Of `tensor` memory, addresses are those of `TensorMemory.cells`."""
+Layout = tuple[int, int] | Literal["scales"]
+"""Of a matrix in shared memory: bytes of its swizzle, and those that it leaves together. Or that cells of tensor memory
+hold scale factors."""
 Agent = int
 """A thread, or an asynchronous operation: what happens-before relates. Threads are `Gang.agents`."""
 
@@ -48,6 +51,9 @@ class Watch:
     ) -> None:
         """An asynchronous operation accesses `size` bytes at each address of a flat array, in the async proxy."""
 
+    def layout(self, agent: Agent, layout: Layout) -> None:
+        """How an asynchronous operation takes the memory that it accesses next."""
+
     def spawn(self, gang: Gang, lanes: Lanes, operation: Operation) -> Agent:
         """The threads start an asynchronous operation together; it happens after what they have done so far."""
         return -1
@@ -57,6 +63,9 @@ class Watch:
 
     def order(self, agent: Agent, key: Hashable) -> None:
         """The operation happens after what was released to `key`, which others may acquire too."""
+
+    def multiplied(self, operation: Operation, flops: int) -> None:
+        """A multiplication is issued whose shape the instruction does not say, with so many products and sums."""
 
     def tensor_allocation(
         self, gang: Gang, lanes: Lanes, operation: Operation, number: int, allocation: TensorAllocation
@@ -70,7 +79,7 @@ class Watch:
         """
 
     def acquire(self, gang: Gang, lanes: Lanes, operation: Operation, key: Hashable) -> None:
-        """The threads see what was released to `key`."""
+        """The threads see what was released to `key`; of an `operation` that is `.relaxed` at their next fence."""
 
     def fence(self, gang: Gang, lanes: Lanes, operation: Operation) -> None:
         """The threads execute a fence or membar; `operation` says which."""

@@ -58,13 +58,21 @@ class TensorMemory:
     issued: Pending | None = None
     """What was issued last to the multiprocessor's tensor pipe: what is issued next happens after it."""
 
-    def room(self, columns: int, other: TensorMemory | None = None) -> int | None:
-        """Where so many columns are free, the first place; with `other` free in both."""
+    def places(self, columns: int, other: TensorMemory | None = None) -> list[int]:
+        """Where so many columns, a power of two, are free; with `other` free in both.
+
+        Those of multiples of their number, as they leave the most for allocations that do not grow; else any.
+        """
         taken = [*self.allocations, *(other.allocations if other is not None else ())]
-        for first in range(0, COLUMNS - columns + 1, FEWEST):
-            if all(each.stop <= first or first + columns <= each.first for each in taken):
-                return first
-        return None
+        for step in (columns, FEWEST):
+            found = [
+                first
+                for first in range(0, COLUMNS - columns + 1, step)
+                if all(each.stop <= first or first + columns <= each.first for each in taken)
+            ]
+            if found:
+                return found
+        return []
 
     def take(self, allocation: TensorAllocation) -> None:
         """Give columns, which hold nothing yet, to a block."""

@@ -7,6 +7,7 @@ one on, the rest is in the cell 4 columns further on, 8 where there are more tha
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
@@ -36,14 +37,13 @@ def count_of_scales(kind: str, vector: str, deep: bool) -> int | None:
     return count * 3 // 2 if deep else count
 
 
-def refusal_of_scales(count: int, first: int, type_: str | None) -> str | None:
-    """What is wrong with the first byte or the type, and what there is; `None` if nothing is."""
-    if first not in _FIRST[count]:
-        legal = ", ".join(map(str, _FIRST[count]))
-        return f"has scales from byte {first} of a cell on, where {count} of them begin at byte {legal}"
-    if type_ == "ue4m3" and count < 4:
-        return f"names {count} scales of ue4m3 along K, which 4 and 6 may be"
-    return None
+def refusal_of_scales(count: int, firsts: Iterable[int], type_: str) -> str | None:
+    """What is wrong with first bytes or the type, and what there is; `None` if nothing is."""
+    for first in firsts:
+        if first not in _FIRST[count]:
+            legal = ", ".join(map(str, _FIRST[count]))
+            return f"has scales from byte {first} of a cell on, where {count} of them begin at byte {legal}"
+    return f"names {count} scales of ue4m3 along K, of which 4 and 6 may be" if type_ == "ue4m3" and count < 4 else None
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -15,9 +15,10 @@ from typing import Any, Literal, NoReturn
 from cutecc.arguments.arrays import Array
 from cutecc.arguments.dtypes import find_numeric_type
 from cutecc.errors import ArgumentError
-from cutecc.operations.convolution.description import ConvolutionDescription, Kind
+from cutecc.operations.convolution.description import INTERLEAVED_LAYOUTS, ConvolutionDescription, Kind
 from cutecc.operations.convolution.geometry import ConvolutionProblem, Padding
 from cutecc.operations.epilogue.values import Input, Output
+from cutecc.operations.kernels.signature import INTERLEAVED
 from cutecc.operations.operand import Operand, common_alignment
 from cutecc.operations.problem_sizes import Problem
 from cutecc.operations.vector_arguments import vector_view
@@ -37,6 +38,9 @@ Form = Literal["tensor", "matrix", "filters", "dense_filters", "rows"]
 | `filters` | filters, taps, channels | all taps of a filter at one distance |
 | `dense_filters` | filters, taps, one channel | taps follow one another |
 | `rows` | rows and columns of D, groups | rows at one distance: pixels, or filters of taps that follow one another |
+
+Where 32 channels are kept together, there are two modes of channels instead of one, groups of 32 and the channels of
+such a group. `rows` are then the pixels of an image, 32 channels, groups of 32, and images.
 """
 
 ROLES: dict[Kind, dict[str, Role]] = {
@@ -46,11 +50,12 @@ ROLES: dict[Kind, dict[str, Role]] = {
 }
 _ALIGNED = 128
 """Elements: a multiple of every alignment."""
-_SHAPES = {
+SHAPES: dict[Role, tuple[str, dict[int, str], str]] = {
     "activations": ("N", {1: "W", 2: "HW", 3: "DHW"}, "C"),
     "outputs": ("N", {1: "Q", 2: "PQ", 3: "ZPQ"}, "K"),
     "filters": ("K", {1: "S", 2: "RS", 3: "TRS"}, "C"),
 }
+"""The modes of each: images or filters, those of so many spatial extents, channels."""
 _COPIES = {
     1: "{}.transpose(1, 2).contiguous().transpose(1, 2)",
     2: "{}.contiguous(memory_format=torch.channels_last)",
@@ -84,6 +89,8 @@ class Tensor:
     is_torch: bool
     is_written: bool = False
     """By the kernel, so that a copy would be lost."""
+    between: int | None = None
+    """Elements from 32 channels to the next 32, where so many are kept together; `None` where all are."""
 
     @property
     def spatial(self) -> tuple[int, ...]:
@@ -98,7 +105,7 @@ class Tensor:
     def remedies(self) -> list[str]:
         """What makes it lie as kernels read it: a copy, or of what is written an allocation."""
         rank, name, library = len(self.spatial), self.name, self.array.library
-        first, spatial, channels = _SHAPES[self.role]
+        first, spatial, channels = SHAPES[self.role]
         if not self.is_torch and self.shape[1] > 1 and self.stride[1] == 1:
             order = ", ".join(map(str, (0, *range(2, rank + 2), 1)))
             return [f"in the order ({', '.join([first, *spatial[rank], channels])}): {name}.transpose({order})"]
@@ -111,6 +118,16 @@ class Tensor:
             model = [_MODEL[rank]] if rank in _MODEL else []
             return [f"pass {_COPIES[rank].format(name)}", *model]
         return [f"pass {name}.copy()"]
+
+    def listed(self, shape: tuple[int, ...]) -> str:
+        """A shape with the channels last, in the order of its library."""
+        sizes = (shape[0], shape[-1], *shape[1:-1]) if self.is_torch else shape
+        return f"({', '.join(map(str, sizes))})"
+
+    @property
+    def order(self) -> str:
+        """The order of its modes in words."""
+        return "torch's tensors are (N, C, H, W)" if self.is_torch else "tensors are (N, H, W, C), torch's (N, C, H, W)"
 
     @property
     def pitch(self) -> int | None:
@@ -148,7 +165,7 @@ def tensor(name: str, role: Role, array: Array, rank: int, *, is_torch: bool, is
 
 def _shape_text(role: Role, rank: int, is_torch: bool) -> str:
     """The shape of an argument in words."""
-    first, spatial, channels = _SHAPES[role]
+    first, spatial, channels = SHAPES[role]
     if is_torch:
         return f"torch's {role} are ({', '.join([first, channels, *spatial[rank]])}), in memory with the channels last"
     return f"{role} are ({', '.join([first, *spatial[rank], channels])})"
@@ -179,9 +196,12 @@ def check_alignment(each: Tensor, form: Form, operand: Operand, groups: int) -> 
         return
     align, array = operand.alignment, each.array
     hint = f"describe it with a smaller alignment, {operand.dtype}:1 for any, or choose by the arguments: for_arguments"
+    hint = hint if each.between is None else f"pass {each.name}.copy()"
     if array.address % operand.alignment_bytes:
         reason = f"its address {array.address:#x} is not a multiple of {operand.alignment_bytes} bytes"
         _refuse(each, operand, reason, [hint])
+    if each.between is not None:
+        align = INTERLEAVED
     contiguous, distances = _extents(each, form, groups)
     if contiguous % align:
         what = "elements of a filter" if (form, each.role) == ("rows", "filters") else "channels"
@@ -194,6 +214,8 @@ def check_alignment(each: Tensor, form: Form, operand: Operand, groups: int) -> 
 
 def aligned(each: Tensor, form: Form, dtype: str, groups: int) -> Operand:
     """The operand that a tensor is, with as many aligned channels as it allows."""
+    if each.between is not None:
+        return Operand(dtype, INTERLEAVED_LAYOUTS[each.role == "filters"])
     if 0 in each.shape or form == "dense_filters":
         return Operand(dtype, "row")
     # The copy of a numpy array on the GPU has an address of its own.
@@ -207,7 +229,8 @@ def _extents(each: Tensor, form: Form, groups: int) -> tuple[int, list[int]]:
     if (form, each.role) == ("rows", "filters"):
         return prod(each.shape[1:]), [each.stride[0]] if each.shape[0] > 1 else []
     channels = each.shape[-1] if each.role == "filters" else each.shape[-1] // groups
-    return channels, [step for size, step in zip(each.shape[:-1], each.stride[:-1], strict=True) if size > 1]
+    distances = [step for size, step in zip(each.shape[:-1], each.stride[:-1], strict=True) if size > 1]
+    return channels, distances if each.between is None else [*distances, each.between]
 
 
 def sizes_of(
@@ -250,7 +273,7 @@ def sizes_of(
         hints: list[str] = []
         if kind == "dgrad":
             hints = [f"outputs as {outputs.name} are those of activations {_images(found, outputs.spatial)}"]
-        raise _misfit(tensors, f"with {found}, {outputs.name} is {_listed(outputs, expected)}", hints)
+        raise _misfit(tensors, f"with {found}, {outputs.name} is {outputs.listed(expected)}", hints)
     for name, each in tensors.items():
         if name not in ROLES[kind] and each.shape != tensors["D"].shape:
             raise _misfit(tensors, f"{name} is not of D's shape", [])
@@ -268,19 +291,12 @@ def _images(found: ConvolutionProblem, output: tuple[int, ...]) -> str:
 
 
 def _misfit(tensors: Mapping[str, Tensor], reason: str, hints: list[str]) -> ArgumentError:
-    kinds = {each.is_torch for each in tensors.values()}
-    order = "torch's tensors are (N, C, H, W)" if kinds == {True} else "tensors are (N, H, W, C), torch's (N, C, H, W)"
-    return ArgumentError(f"the shapes do not fit: {_shapes(tensors)}: {reason}", hints=[*hints, order])
+    orders = dict.fromkeys(each.order for each in tensors.values())
+    return ArgumentError(f"the shapes do not fit: {_shapes(tensors)}: {reason}", hints=[*hints, *orders])
 
 
 def _shapes(tensors: Mapping[str, Tensor]) -> str:
     return ", ".join(each.text for each in tensors.values())
-
-
-def _listed(each: Tensor, shape: tuple[int, ...]) -> str:
-    """A shape in the order of the tensor's library."""
-    sizes = (shape[0], shape[-1], *shape[1:-1]) if each.is_torch else shape
-    return f"({', '.join(map(str, sizes))})"
 
 
 # What kernels take.
@@ -290,7 +306,7 @@ def check_rows(each: Tensor, form: Form) -> None:
     """Raise `ArgumentError` where distances are not as the form has them."""
     if 0 in each.shape or form == "tensor":
         return
-    pitch = _taps(each).pitch if each.role == "filters" else each.pitch
+    pitch = _pitch(each)
     is_dense = form == "dense_filters" or (form == "rows" and each.role == "filters")
     if pitch is None or (is_dense and pitch != each.shape[-1]):
         what = "the taps of a filter" if each.role == "filters" else "its rows of channels"
@@ -306,28 +322,35 @@ def view(each: Tensor, form: Form, problem: Problem) -> View:
     array, channels = each.array, each.shape[-1]
     count, is_empty = each.shape[0], 0 in each.shape
     # Distances that mean nothing are multiples of every alignment, or of that of the others.
-    pitch = (_taps(each) if each.role == "filters" else each).pitch or _ALIGNED
+    pitch = _pitch(each) or _ALIGNED
     outer = each.stride[0] if count > 1 and not is_empty else _ALIGNED
-    taps = prod(each.spatial)
+    pixels = prod(each.spatial)
+    modes: list[tuple[int, int]] = [(channels, 1)]
+    if each.between is not None:
+        modes = [(channels // INTERLEAVED, each.between), (INTERLEAVED, 1)]
     match form:
         case "tensor":
             sizes = zip(each.shape[:-1], each.stride[:-1], strict=True)
-            steps = tuple(step if size > 1 and not is_empty else _ALIGNED for size, step in sizes)
-            return View(array, array.dtype, each.shape, (*steps, 1))
+            modes = [*((size, step if size > 1 and not is_empty else _ALIGNED) for size, step in sizes), *modes]
         case "matrix":
-            return View(array, array.dtype, (count * taps, channels), (pitch, 1))
+            modes = [(count * pixels, pitch), *modes]
         case "filters" | "dense_filters":
-            return View(array, array.dtype, (count, taps, channels), (outer, pitch, 1))
+            modes = [(count, outer), (pixels, pitch), *modes]
+        case "rows" if each.between is not None:
+            modes = [(pixels, pitch), *reversed(modes), (count, outer)]
+        case "rows" if each.role == "filters":
+            modes = [(problem.m, outer), (problem.n, 1), (problem.batches, problem.m * outer)]
         case "rows":
-            shape = problem.m, problem.n, problem.batches
-            if each.role == "filters":
-                return View(array, array.dtype, shape, (outer, 1, problem.m * outer))
-            return View(array, array.dtype, shape, (pitch, 1, problem.n if problem.batches > 1 else 0))
+            of_group = problem.n if problem.batches > 1 else 0
+            modes = [(problem.m, pitch), (problem.n, 1), (problem.batches, of_group)]
+    shape, stride = zip(*modes, strict=True)
+    return View(array, array.dtype, shape, stride)
 
 
-def _taps(each: Tensor) -> Tensor:
-    """One filter of several."""
-    return replace(each, shape=(1, *each.shape[1:]))
+def _pitch(each: Tensor) -> int | None:
+    """Elements between the taps of a filter, the pixels of an image with 32 channels together, or all pixels."""
+    is_one = each.role == "filters" or each.between is not None
+    return (replace(each, shape=(1, *each.shape[1:])) if is_one else each).pitch
 
 
 def vector(description: ConvolutionDescription, operand: Input | Output, array: Array, problem: Problem) -> View:
@@ -356,5 +379,5 @@ def _refuse(each: Tensor, operand: Operand, reason: str, hints: list[str]) -> No
 
 
 def operand_text(operand: Operand) -> str:
-    """`f16:8`: the layout is that of every convolution."""
-    return f"{operand.dtype}:{operand.alignment}"
+    """`f16:8`: the layout is that of every convolution, unless 32 channels are kept together."""
+    return f"{operand.dtype}:{'interleaved32' if operand.is_interleaved else operand.alignment}"

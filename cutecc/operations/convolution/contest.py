@@ -10,21 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cutecc.errors import ArgumentError, Error, UsageError
-from cutecc.operations import candidates
+from cutecc.errors import Error, UsageError
 from cutecc.operations.any_description import Description
-from cutecc.operations.contest import has_few_tiles, swizzled
-from cutecc.operations.convolution.arguments import ROLES
-from cutecc.operations.convolution.candidates import iterators, ranked
+from cutecc.operations.arguments import operands_of
+from cutecc.operations.contest import swizzled
+from cutecc.operations.convolution.arguments import ROLES, Role
+from cutecc.operations.convolution.candidates import by_other_means
 from cutecc.operations.convolution.description import ConvolutionDescription
-from cutecc.operations.convolution.estimate import cycles
 from cutecc.operations.convolution.geometry import ConvolutionProblem
+from cutecc.operations.convolution.interleaved import interleaved_shape
 from cutecc.operations.convolution.operation import Convolution
-from cutecc.operations.convolution.rules import check_form, check_sizes
+from cutecc.operations.convolution.rules import check_form, serves
 from cutecc.operations.convolution.validity import refusal
-from cutecc.operations.description import SPLIT_K_MODES, Mode
-from cutecc.operations.operand import Operand
-from cutecc.operations.tile import TileRequest
 from cutecc.operations.views import DeviceMatrix
 
 if TYPE_CHECKING:
@@ -52,29 +49,7 @@ class ConvolutionContest:
         self.asked = self._asked()
 
     def candidates(self) -> Sequence[ConvolutionDescription]:
-        gemm, sizes = self._description.gemm, self._found
-        a, b = (self._multiplied(operand) for operand in (gemm.a, gemm.b))
-        instruction = gemm.instruction
-        is_depthwise = self._description.groups == "depthwise"
-        given = (
-            [instruction]
-            if is_depthwise
-            else candidates.fitting_instructions(
-                a, b, accumulator=instruction.accumulator, arithmetic=instruction.arithmetic, target=gemm.target
-            )
-        )
-        tried = iterators(self._description.kind, gemm.a.alignment, gemm.b.alignment, sizes)
-        found: list[tuple[float, int, ConvolutionDescription]] = []
-        for each in given:
-            for iterator in [self._description.iterator] if is_depthwise else tried:
-                for mode in self._modes():
-                    product = candidates.described(
-                        gemm.target, each, (gemm.a, gemm.b, gemm.d), gemm.c, gemm.epilogue, mode
-                    )
-                    described = replace(self._description, gemm=product, iterator=iterator)
-                    listed = ranked(described, TileRequest(), sizes)
-                    found += [(cycles(one, sizes), len(found) + index, one) for index, one in enumerate(listed)]
-        return [each for _, _, each in sorted(found, key=lambda entry: entry[:2]) if self.is_valid(each)]
+        return by_other_means(self._description, self._found)
 
     def beside(self, best: ConvolutionDescription) -> list[ConvolutionDescription]:
         others = [replace(best, gemm=each) for each in swizzled(best.gemm)]
@@ -84,13 +59,11 @@ class ConvolutionContest:
         return type(self._op).made(description, (), None, self._found)
 
     def is_valid(self, description: Description) -> bool:
-        if not isinstance(description, ConvolutionDescription) or refusal(description) is not None:
-            return False
-        try:
-            check_sizes(description, self._found)
-        except ArgumentError:
-            return False
-        return True
+        return (
+            isinstance(description, ConvolutionDescription)
+            and refusal(description) is None
+            and serves(description, self._found)
+        )
 
     def time(self, operations: Sequence[Convolution], gpu: Workspace) -> Sequence[Samples | Error]:
         from cutecc.operations.tuning_data import launched, time_in_turn
@@ -100,18 +73,6 @@ class ConvolutionContest:
         make = partial(_arguments, operations[0], sizes, groups)
         bytes_of = partial(_workspace_bytes, sizes)
         return time_in_turn(operations, gpu, make, bytes_of, partial(launched, **steps))
-
-    def _multiplied(self, operand: Operand) -> Operand:
-        """The operand with the type that asks for what its elements are rounded to."""
-        is_rounded = self._description.gemm.instruction.a == "tf32"
-        return replace(operand, dtype="tf32") if is_rounded and operand.dtype == "f32" else operand
-
-    def _modes(self) -> tuple[Mode, ...]:
-        gemm = self._description.gemm
-        if self._description.groups == "depthwise":
-            return (gemm.mode,)
-        splits = self._description.groups == "single" and gemm.instruction.accumulator != "f16"
-        return ("gemm", *SPLIT_K_MODES) if splits and has_few_tiles(self.problem, gemm.target) else ("gemm",)
 
     def _asked(self) -> str:
         described, gemm = self._description, self._description.gemm
@@ -132,19 +93,19 @@ def _arguments(
     """A tensor or vector for every argument, with its bytes."""
     from cutecc.operations.tuning_data import filled
 
-    shapes = {
+    shapes: dict[Role, tuple[int, ...]] = {
         "activations": (sizes.batch, *sizes.image, sizes.channels),
         "filters": (sizes.filters, *sizes.filter, sizes.channels_of_group),
         "outputs": (sizes.batch, *sizes.output, sizes.filters),
     }
     kind, gemm = op.description.kind, op.description.gemm
     problem, roles = sizes.product(op.description), ROLES[kind]
-    full = {each.name: each.dtype for each in gemm.epilogue.stored if each.kind == "full"}
     found: dict[str, tuple[Any, int]] = {}
-    for name, dtype in {"A": gemm.a.dtype, "B": gemm.b.dtype, **full}.items():
-        shape = shapes[roles.get(name, roles["D"])]
-        address, size = filled(dtype, prod(shape), gpu, generator)
-        found[name] = DeviceMatrix(address, shape, shape[-1], dtype, ordinal=gpu.ordinal), size
+    for name, operand in operands_of(gemm).items():
+        role = roles.get(name, roles["D"])
+        shape = interleaved_shape(role, shapes[role]) if operand.is_interleaved else shapes[role]
+        address, size = filled(operand.dtype, prod(shape), gpu, generator)
+        found[name] = DeviceMatrix(address, shape, shape[-1], operand.dtype, ordinal=gpu.ordinal), size
     of_channels = "column" if kind == "wgrad" else "row"
     for each in gemm.epilogue.stored:
         if each.name in found:

@@ -10,6 +10,10 @@ It is computed as a product of matrices of which one, gathered from the tensor, 
 
 Activations are N×H×W×C with contiguous channels, outputs N×P×Q×filters, filters are filters×R×S×C. One and three
 spatial extents are as two. Of several groups each is such a product of its channels and filters, one of a batch.
+
+Of `fprop` in i8 32 channels may be kept together: activations are N×C/32×H×W×32, outputs N×filters/32×P×Q×32, filters
+C/32×R×S×filters×32. As matrices they have the layouts `column_interleaved32` and, of filters, `row_interleaved32`,
+though each image is such a matrix of its own.
 """
 
 from __future__ import annotations
@@ -27,10 +31,10 @@ from cutecc.operations.words import known_word, of_kind
 
 Kind = Literal["fprop", "dgrad", "wgrad"]
 """Outputs; the gradient of the activations, which is also the transposed convolution; that of the filters."""
-Iterator = Literal["analytic", "optimized", "few_channels", "fixed_channels"]
+Iterator = Literal["analytic", "optimized", "few_channels", "fixed_channels", "few_filters"]
 """How the gathered matrix is walked along: from scratch at each step; from one step to the next, with what no step
 changes kept; with several taps of the filter in one step, each with fewer channels than a step is long, in any number
-or in one that is a constant."""
+or in one that is a constant; or the same of outputs of few filters."""
 Stride = Literal["unity", "strided"]
 """Whether all strides are 1."""
 Mode = Literal["cross_correlation", "convolution"]
@@ -49,6 +53,8 @@ LAYOUTS: dict[Kind, tuple[Layout, Layout]] = {
     "wgrad": ("column", "row"),
 }
 """Of A and B as matrices: channels are contiguous in both."""
+INTERLEAVED_LAYOUTS: tuple[Layout, Layout] = ("column_interleaved32", "row_interleaved32")
+"""Of the activations and outputs, and of the filters of an `fprop`, where 32 channels are kept together."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +64,7 @@ class ConvolutionDescription:
     kind: Kind
     gemm: GemmDescription
     """The product: target, instruction, tile, operands, epilogue, order of tiles, and the mode, which may split K. The
-    layouts of A and B are `LAYOUTS`, an alignment counts channels."""
+    layouts of A and B are `LAYOUTS`, or both `INTERLEAVED_LAYOUTS`; an alignment counts channels."""
     iterator: Iterator = "optimized"
     stride: Stride = "strided"
     rank: int = 2
@@ -86,6 +92,11 @@ class ConvolutionDescription:
     def compiled(self) -> ConvolutionDescription:
         """What a kernel is built from: this, since D always has contiguous channels."""
         return self
+
+    @property
+    def is_folded(self) -> bool:
+        """Whether taps are folded into channels before the kernel runs: `kernels/convolution/folding.py`."""
+        return self.gemm.family == "sm90" and self.iterator in ("few_channels", "few_filters")
 
     def to_json(self, *, places: bool = True) -> bytes:
         """One line of JSON; `places` as in `GemmDescription.to_json`."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 from math import ceil, prod
 
 from cutecc.operations import tile_model
-from cutecc.operations.convolution import depthwise
+from cutecc.operations.convolution import depthwise, folded
 from cutecc.operations.convolution.description import ConvolutionDescription
 from cutecc.operations.convolution.geometry import ConvolutionProblem
 from cutecc.operations.problem_sizes import Problem
@@ -16,6 +16,9 @@ def cycles(description: ConvolutionDescription, sizes: ConvolutionProblem) -> fl
     """Estimated cycles of a valid convolution, of one that splits K with the best number of slices."""
     if description.groups == "depthwise":
         return depthwise.cycles(description, sizes)
+    if description.is_folded:
+        product = multiplied(replace(description, iterator="optimized"), folded.sizes(description, sizes))
+        return folded.cycles(description, sizes, product)
     return tile_model.cycles(description.gemm, multiplied(description, sizes))
 
 
@@ -51,6 +54,9 @@ def usual_sizes(description: ConvolutionDescription) -> ConvolutionProblem:
     """What stands for sizes that are not known: a layer that keeps a whole GPU busy."""
     image = ({1: 1024, 2: 56, 3: 16}[description.rank],) * description.rank
     if description.iterator in ("few_channels", "fixed_channels"):
-        return ConvolutionProblem(128, image, description.gemm.a.alignment, 64, 7, padding=3)
+        operand = description.gemm.b if description.kind == "wgrad" else description.gemm.a
+        return ConvolutionProblem(128, image, operand.alignment, 64, 7, padding=3)
+    if description.iterator == "few_filters":
+        return ConvolutionProblem(128, image, 64, description.gemm.a.alignment, 7, padding=3)
     groups = {"single": 1, "many": 8, "depthwise": 256}[description.groups]
     return ConvolutionProblem(128, image, 256, 256, 3, padding=1, groups=groups)

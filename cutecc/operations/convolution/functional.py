@@ -9,31 +9,23 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from cutecc.config import Settings
 from cutecc.errors import ArgumentError
-from cutecc.operations.convolution.description import ConvolutionDescription, Kind
+from cutecc.operations.convolution.description import Kind
 from cutecc.operations.convolution.geometry import Padding, paddings, spatial
 from cutecc.operations.convolution.operation import Conv1d, Conv2d, Conv3d, Convolution
 from cutecc.operations.convolution.torch_form import pairs
+from cutecc.operations.torch_choices import Choices, biased, target_of
 from cutecc.operations.torch_registration import Registration
 from cutecc.operations.torch_types import import_torch
 from cutecc.operations.words import shown
-from cutecc.runtime.recent import Recent
-from cutecc.support import forks
 
 _CLASSES: dict[int, type[Convolution]] = {1: Conv1d, 2: Conv2d, 3: Conv3d}
-_FORMS = 4096
-"""Of calls that operations are kept for."""
-_EMULATED = "sm_80"
-"""The target for tensors of the CPU where `CUTECC_TARGET` names none."""
 _SCHEMA = (
     "(str kind, Tensor a, Tensor b, Tensor? bias, SymInt[] extents, int[] stride, int[] padding, int[] dilation, "
     "int groups, bool emulate) -> Tensor"
 )
 
-_chosen: Recent[Any, Convolution] = Recent(_FORMS)
-_operations: Recent[ConvolutionDescription, Convolution] = Recent(_FORMS)
-_lock = forks.lock()
+_choices: Choices[Convolution] = Choices()
 
 
 def conv2d(
@@ -217,35 +209,23 @@ def _compute(
 
 
 def _operation(kind: Kind, a: Any, b: Any, result: Any, operands: dict[str, Any], steps: dict[str, Any]) -> Convolution:
-    """What computes a call, kept for the next one like it."""
+    """What computes a call."""
     rounds = _rounds_f32(a)
-    tensors = (a, b, result, *operands.values())
-    forms = tuple((each.dtype, each.shape, each.stride(), each.data_ptr() % 16, each.device) for each in tensors)
-    key = (kind, rounds, *steps.values(), forms)
-    if (found := _chosen.young.get(key)) is not None:
-        return found
-    with _lock:  # derivatives are computed by threads of torch's
-        if (found := _chosen.get(key)) is None:
-            made = _CLASSES[len(steps["stride"])].for_arguments(
-                kind,
-                a,
-                b,
-                D=result,
-                target=(Settings.from_environment().target or _EMULATED) if a.device.type == "cpu" else None,
-                tf32=rounds,
-                epilogue=_biased if operands else "identity",
-                operands=operands or None,
-                **steps,
-            )
-            # Sizes that the same kernel is chosen for share it.
-            found = _operations.get(made.description) or made
-            _operations.put(made.description, found)
-            _chosen.put(key, found)
-    return found
 
+    def choose() -> Convolution:
+        return _CLASSES[len(steps["stride"])].for_arguments(
+            kind,
+            a,
+            b,
+            D=result,
+            target=target_of(a),
+            tf32=rounds,
+            epilogue=biased if operands else "identity",
+            operands=operands or None,
+            **steps,
+        )
 
-def _biased(accum: Any, bias: Any) -> Any:
-    return accum + bias
+    return _choices.operation((a, b, result, *operands.values()), (kind, rounds, *steps.values()), choose)
 
 
 def _rounds_f32(a: Any) -> bool:

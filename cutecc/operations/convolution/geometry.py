@@ -19,6 +19,8 @@ Padding = int | Sequence[int | Sequence[int]]
 """The same on all sides; one for each spatial mode; or a pair for each, before and behind."""
 _LIMIT = 1 << 31
 _LETTERS = {1: "W", 2: "HW", 3: "DHW"}
+_SIDES = (("front", "back"), ("top", "bottom"), ("left", "right"))
+"""Before and behind along D, H and W."""
 
 
 @dataclass(frozen=True, init=False)
@@ -165,7 +167,7 @@ def paddings(value: object, rank: int) -> tuple[tuple[int, int], ...]:
     if len(sides) != rank:
         raise ArgumentError(
             f"a padding is one number, or {rank} for {_letters(rank)}, not {shown(value)}",
-            hints=["what differs before and behind: a pair for each, ((top, bottom), (left, right))"],
+            hints=[f"what differs before and behind: a pair for each, {_pairs_text(rank)}"],
         )
     found = [spatial(each, 2, "padding") for each in sides]
     return tuple((first, last) for first, last in found)
@@ -179,6 +181,12 @@ def _sequence(value: object) -> Sequence[object]:
 
 def _letters(rank: int) -> str:
     return ", ".join(_LETTERS[rank])
+
+
+def _pairs_text(rank: int) -> str:
+    """`((top, bottom), (left, right))`."""
+    pairs = [f"({first}, {last})" for first, last in _SIDES[-rank:]]
+    return f"({', '.join(pairs)}{',' if rank == 1 else ''})"
 
 
 def _output(image: int, taps: int, padding: tuple[int, int], stride: int, dilation: int) -> int:

@@ -9,29 +9,41 @@ from typing import Any
 from cutecc.arguments.arrays import Array, read_array
 from cutecc.arguments.dtypes import find_numeric_type
 from cutecc.errors import ArgumentError, SpecError, UsageError
-from cutecc.operations.convolution.arguments import Tensor, aligned, has_torch_order, tensor
-from cutecc.operations.convolution.description import Kind
+from cutecc.operations.convolution.arguments import ROLES, Tensor, aligned
+from cutecc.operations.convolution.description import INTERLEAVED_LAYOUTS, Kind
 from cutecc.operations.convolution.geometry import ConvolutionProblem
+from cutecc.operations.convolution.interleaved import tensor_of
 from cutecc.operations.epilogue.declarations import Column, Full, Row, Scalar
-from cutecc.operations.operand import Operand, common_alignment
+from cutecc.operations.operand import Operand, Role, common_alignment
 from cutecc.operations.words import shown, text_of
 from cutecc.runtime.checks import array_text
 
 
-def as_tensor_operand(given: Operand | str) -> Operand:
-    """The operand that `f16:8` spells: channels are contiguous. Raises `UsageError` for anything else."""
+def as_tensor_operand(given: Operand | str, role: Role) -> Operand:
+    """The operand that `f16:8` spells, whose channels are contiguous, or `i8:interleaved32`, of the matrix `role`.
+
+    Raises `UsageError` for anything else.
+    """
     if isinstance(given, Operand):
         return given
     if not isinstance(given, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         hints = ["of arrays: for_arguments(kind, A, B, C, D)"]
         raise UsageError(f"a tensor is text such as f16:8, or an Operand, not {shown(given)}", hints=hints)
     dtype, *rest = text_of(given, "a tensor").split(":")
+    if rest and "interleaved" in rest[0]:
+        return Operand.parse(given, role)
     if len(rest) > 1 or not all(word.strip().isdigit() for word in rest):
         raise UsageError(
             f"tensor '{given}' is not type:alignment, such as f16:8",
-            hints=["its layout is that of every convolution: channels are contiguous"],
+            hints=["its layout is that of every convolution: channels are contiguous; 32 at a time: i8:interleaved32"],
         )
     return Operand.parse(":".join([dtype, "row", *rest]))
+
+
+def usual_filters(a: Operand) -> Operand:
+    """The B of a convolution that does not say what it is: as A."""
+    layout = INTERLEAVED_LAYOUTS[1] if a.layout == INTERLEAVED_LAYOUTS[0] else "row"
+    return Operand(a.dtype, layout, a.alignment)
 
 
 def element_type(each: Tensor) -> str:
@@ -73,11 +85,10 @@ def _declared(
         return (Column if kind == "wgrad" else Row)(dtype.name, alignment)
     if array.shape in ((), (1,)):
         return Scalar(dtype.name, in_memory=True)
-    if len(array.shape) == sizes.rank + 2:
-        role = {"fprop": "outputs", "dgrad": "activations", "wgrad": "filters"}[kind]
-        each = tensor(name, role, array, sizes.rank, is_torch=has_torch_order(value, array))  # type: ignore[arg-type]
+    if len(array.shape) in (sizes.rank + 2, sizes.rank + 3):
+        each = tensor_of(name, ROLES[kind]["D"], value, array, sizes.rank)
         operand = aligned(each, "rows", dtype.name, groups)
-        return Full(operand.dtype, "row", operand.alignment)
+        return Full(operand.dtype, operand.layout, operand.alignment)
     raise ArgumentError(
         f"the operand '{name}': {array_text(array)} is neither of D's shape nor one value a channel of it, {channels}",
         hints=[f'declare it: {name}=Row("{dtype.name}")'] if prod(array.shape) == channels else [],

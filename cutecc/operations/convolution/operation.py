@@ -23,7 +23,7 @@ from cutecc.operations.choosing import (
     usual_result,
 )
 from cutecc.operations.convolution import candidates
-from cutecc.operations.convolution.arguments import ROLES, aligned, form_of, has_torch_order, sizes_of, tensor
+from cutecc.operations.convolution.arguments import ROLES, aligned, form_of, sizes_of
 from cutecc.operations.convolution.description import (
     GROUPS,
     ITERATORS,
@@ -37,7 +37,8 @@ from cutecc.operations.convolution.description import (
 )
 from cutecc.operations.convolution.description import Mode as FilterMode
 from cutecc.operations.convolution.geometry import ConvolutionProblem, Padding
-from cutecc.operations.convolution.operands import as_tensor_operand, declared_operands, element_type
+from cutecc.operations.convolution.interleaved import tensor_of
+from cutecc.operations.convolution.operands import as_tensor_operand, declared_operands, element_type, usual_filters
 from cutecc.operations.convolution.rules import SPLITS
 from cutecc.operations.convolution.validity import check
 from cutecc.operations.convolution.variant import ConvolutionVariant, Steps
@@ -107,7 +108,8 @@ class Convolution(Operation[ConvolutionDescription]):
         **others: Any,
     ) -> None:
         """Tensors are text such as `f16:8`: a type, and as many channels as all numbers of them and all distances are
-        multiples of, 16 bytes of them if not given. B is by default as A, D as for `Gemm`.
+        multiples of, 16 bytes of them if not given; `i8:interleaved32` keeps 32 channels together. B is by default as
+        A, D as for `Gemm`.
 
         `iterator` is how the tensor is walked along, `stride` whether strides may be other than 1, `groups` whether
         there is a single one, `many`, or `depthwise` one for each channel; `mode` `convolution` turns filters by half a
@@ -122,10 +124,10 @@ class Convolution(Operation[ConvolutionDescription]):
         kind = kind_word(kind)
         if a is None:
             raise UsageError(f"{kind} needs the type of A", hints=[f'{type(self).__name__}("{kind}", "f16")'])
-        first = as_tensor_operand(a)
-        second = Operand(first.dtype, "row", first.alignment) if b is None else as_tensor_operand(b)
-        result = usual_result(first) if d is None else as_tensor_operand(d).stored
-        source = None if c is None else as_tensor_operand(c)
+        first = as_tensor_operand(a, "a")
+        second = usual_filters(first) if b is None else as_tensor_operand(b, "b")
+        result = usual_result(first) if d is None else as_tensor_operand(d, "d").stored
+        source = None if c is None else as_tensor_operand(c, "c")
         if accumulator is not None:
             accumulator = instruction_type(type_name(accumulator))
         instruction = None if instruction is None else as_instruction(instruction)
@@ -203,14 +205,7 @@ class Convolution(Operation[ConvolutionDescription]):
         roles = ROLES[kind]
         arrays = {name: cast(Array, read(name, value)) for name, value in given.items()}
         tensors = {
-            name: tensor(
-                name,
-                roles.get(name, roles["D"]),
-                array,
-                cls.rank,
-                is_torch=has_torch_order(given[name], array),
-                is_written=name == "D",
-            )
+            name: tensor_of(name, roles.get(name, roles["D"]), given[name], array, cls.rank, is_written=name == "D")
             for name, array in arrays.items()
         }
         sizes = sizes_of(kind, tensors, padding=padding, stride=stride, dilation=dilation, groups=groups)
@@ -271,7 +266,8 @@ class Convolution(Operation[ConvolutionDescription]):
 
         Tensors of torch have the shape (N, C, H, W) in memory that is `channels_last`; all others, and addresses as
         `DeviceMatrix`, have the shape (N, H, W, C). `padding` are zeros around the activations: a number, one for each
-        spatial mode, or a pair for each, before and behind. `groups` is their number. The rest is as for `Gemm.run`.
+        spatial mode, or a pair for each, before and behind. `groups` is their number. Interleaved tensors of any
+        library have the shape (N, C/32, H, W, 32), filters (C/32, R, S, K, 32). The rest is as for `Gemm.run`.
 
         Raises `ArgumentError` for arguments that do not fit, before anything is launched; what compiling raises;
         `LaunchError` for failures of the driver; `NoGpuError` for numpy arrays where there is no GPU.

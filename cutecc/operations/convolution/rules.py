@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from cutecc.errors import ArgumentError
-from cutecc.operations.convolution.description import LAYOUTS, ConvolutionDescription
+from cutecc.operations.convolution.description import INTERLEAVED_LAYOUTS, LAYOUTS, ConvolutionDescription
 from cutecc.operations.convolution.geometry import ConvolutionProblem
 from cutecc.operations.convolution.words import extents_text
 from cutecc.operations.description import SPLIT_K_MODES, Mode
-from cutecc.operations.kernels.convolution import depthwise, multistage, sm90
+from cutecc.operations.kernels.convolution import depthwise, folding, multistage, sm90
 from cutecc.operations.kernels.family import Part, Refusal
 from cutecc.operations.kernels.operand_copies import WGMMA_EITHER_WAY_BITS
 from cutecc.operations.kernels.workspace import round_up
@@ -40,15 +40,45 @@ Rule = Callable[[ConvolutionDescription], Refusal | None]
 
 
 def layouts(description: ConvolutionDescription) -> OwnRefusal | None:
-    """Matrices lie as the kind says: channels are contiguous."""
-    gemm = description.gemm
-    first, second = LAYOUTS[description.kind]
-    expected = {"a": first, "b": second, "d": "row", "c": "row"}
-    for name, layout in expected.items():
+    """Matrices lie as the kind says: channels are contiguous, of `fprop` maybe 32 at a time."""
+    gemm, kind = description.gemm, description.kind
+    first, second = LAYOUTS[kind]
+    of_pixels, of_filters = INTERLEAVED_LAYOUTS
+    known = {"a": (first, of_pixels), "b": (second, of_filters), "d": ("row", of_pixels), "c": ("row", of_pixels)}
+    for name, words in known.items():
         operand = getattr(gemm, name)
-        if operand is not None and operand.layout != layout:
-            reason = f"of {description.kind} {name.upper()} has contiguous channels, as a matrix {layout}"
-            return OwnRefusal(f"{reason}, not {operand.layout}", (f"{name}.layout",))  # type: ignore[arg-type]
+        if operand is None or operand.layout == words[0]:
+            continue
+        part: Part = f"{name}.layout"  # type: ignore[assignment]
+        if operand.layout != words[1]:
+            reason = f"of {kind} {name.upper()} has contiguous channels, as a matrix {words[0]}, not {operand.layout}"
+            return OwnRefusal(reason, (part,))
+        if kind != "fprop":
+            return OwnRefusal(f"32 channels are kept together of fprop, and {name.upper()} of {kind} is so", (part,))
+    of_results = ("row", of_pixels) if kind == "fprop" else ("row",)
+    for each in gemm.epilogue.stored:
+        # Of C and D the rules of the product say it.
+        if each.kind == "full" and each.name not in ("C", "D") and each.layout not in of_results:
+            reason = f"'{each.name}' of the epilogue is {each.layout}, and of {kind} its channels are contiguous"
+            return OwnRefusal(reason, ("epilogue",))
+    return None
+
+
+def interleaved(description: ConvolutionDescription) -> OwnRefusal | None:
+    """Activations and filters are interleaved alike, those of a single group, whose taps have steps of their own."""
+    gemm = description.gemm
+    if gemm.a.is_interleaved != gemm.b.is_interleaved:
+        words = ("keeps 32 channels together", "does not")
+        first, second = words if gemm.a.is_interleaved else words[::-1]
+        return OwnRefusal(f"A and B are interleaved alike, and A {first}, B {second}", ("a.layout", "b.layout"))
+    full = [each.layout for each in gemm.epilogue.stored if each.kind == "full"]
+    if not any(layout in INTERLEAVED_LAYOUTS for layout in (gemm.a.layout, gemm.d.layout, *full)):
+        return None
+    if description.groups != "single":
+        return OwnRefusal("32 channels are kept together of a single group", (), ("groups",))
+    if description.iterator in ("few_channels", "fixed_channels") and gemm.a.is_interleaved:
+        reason = f"{description.iterator} is for channels that follow one another, not for 32 at a time"
+        return OwnRefusal(reason, (), ("iterator",))
     return None
 
 
@@ -61,10 +91,14 @@ def product_mode(description: ConvolutionDescription) -> OwnRefusal | None:
 
 
 def iterator_of_kind(description: ConvolutionDescription) -> OwnRefusal | None:
-    """Few channels are few in activations, which only fprop reads along K."""
+    """Few channels are few in activations, which only fprop reads along K; what is folded first any kind may read."""
     kind, iterator = description.kind, description.iterator
-    if iterator not in ("few_channels", "fixed_channels"):
+    if iterator in ("analytic", "optimized"):
         return None
+    if description.is_folded:
+        return _folded_kind(description)
+    if iterator == "few_filters":
+        return OwnRefusal("few_filters is of wgmma, which has them folded first", ("instruction",), ("iterator",))
     if kind != "fprop":
         return OwnRefusal(f"{kind} is analytic or optimized; {iterator} is for fprop", (), ("iterator",))
     if description.groups != "single":
@@ -73,16 +107,35 @@ def iterator_of_kind(description: ConvolutionDescription) -> OwnRefusal | None:
     return None
 
 
+def _folded_kind(description: ConvolutionDescription) -> OwnRefusal | None:
+    """What is folded is gathered, or the gradient that filters are multiplied with."""
+    kind, iterator = description.kind, description.iterator
+    if description.groups != "single":
+        return OwnRefusal(f"{iterator} is for one group", (), ("iterator", "groups"))
+    if (other := {"fprop": "few_filters", "dgrad": "few_channels"}.get(kind)) == iterator:
+        known = "few_channels" if other == "few_filters" else "few_filters"
+        return OwnRefusal(f"of {kind} wgmma has {known}, not {iterator}", (), ("iterator",))
+    if kind != "wgrad":
+        return None
+    gemm = description.gemm
+    if gemm.mode != "split_k_parallel":
+        return OwnRefusal(f"of a wgrad of {iterator} K is split in parallel, whose sums are put in order", ("mode",))
+    if gemm.epilogue.has_reductions:
+        return OwnRefusal(f"of a wgrad of {iterator} sums of D are not reduced", ("epilogue",), ("iterator",))
+    return None
+
+
 def wgmma(description: ConvolutionDescription) -> OwnRefusal | None:
     """TMA gathers whole steps of K, 16 bytes at least; `wgmma` reads only 16-bit types otherwise than along K."""
     gemm, kind = description.gemm, description.kind
     if gemm.instruction.unit != "wgmma":
         return None
-    if description.iterator != "optimized":
+    if description.iterator != "optimized" and not description.is_folded:
         reason = f"of wgmma TMA gathers, which is the optimized iterator, not {description.iterator}"
         return OwnRefusal(reason, ("instruction",), ("iterator",))
     for name, operand in (("a", gemm.a), ("b", gemm.b)):
-        if operand.alignment_bytes < WIDEST_ALIGNMENT:
+        is_copied = description.is_folded and name in folding.copied(description)
+        if not is_copied and operand.alignment_bytes < WIDEST_ALIGNMENT:
             part: Part = "a.alignment" if name == "a" else "b.alignment"
             least = WIDEST_ALIGNMENT * 8 // operand.bits
             reason = f"TMA reads channels that are aligned to {least} elements, and {name.upper()} is to"
@@ -104,12 +157,12 @@ def family_takes_it(description: ConvolutionDescription) -> Refusal | None:
     """What only the kernels of a family know of themselves."""
     if description.groups == "depthwise":
         found = depthwise.accepts(description)
-        is_of_many = found is not None and not {"a.dtype", "epilogue"}.isdisjoint(found.parts)
+        is_of_many = found is not None and "a.dtype" in found.parts
         return OwnRefusal(found.reason, found.parts, ("groups",)) if found and is_of_many else found
     return (sm90 if description.gemm.family == "sm90" else multistage).accepts(description)
 
 
-RULES: tuple[Rule, ...] = (layouts, product_mode, iterator_of_kind, wgmma, split_groups, family_takes_it)
+RULES: tuple[Rule, ...] = (layouts, interleaved, product_mode, iterator_of_kind, wgmma, split_groups, family_takes_it)
 """In the order in which they are asked; those of the product come before."""
 
 
@@ -122,6 +175,8 @@ def size_refusal(description: ConvolutionDescription, sizes: ConvolutionProblem)
         )
     if description.gemm.family != "sm90":
         return None
+    if description.is_folded:
+        return folding.size_refusal(description, sizes.geometry)
     return sm90.size_refusal(description, sizes.geometry, sizes.groups)
 
 
@@ -153,6 +208,15 @@ def check_sizes(description: ConvolutionDescription, sizes: ConvolutionProblem) 
             f"there are {sizes.channels} channels, and fixed_channels is for as many as are aligned, {align}",
             hints=['describe it with iterator="few_channels"'],
         )
+
+
+def serves(description: ConvolutionDescription, sizes: ConvolutionProblem) -> bool:
+    """Whether sizes are those that a valid convolution is described for."""
+    try:
+        check_sizes(description, sizes)
+    except ArgumentError:
+        return False
+    return True
 
 
 def _other_kernels(description: ConvolutionDescription) -> list[str]:

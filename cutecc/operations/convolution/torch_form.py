@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
 
+from cutecc.errors import UsageError
+from cutecc.operations.arguments import operands_of
 from cutecc.operations.convolution.operation import Convolution
 from cutecc.operations.torch_types import TYPES
 
@@ -17,6 +19,9 @@ class ConvolutionForm:
     """A convolution with stride, padding, dilation and groups as torch's functions have them."""
 
     def __init__(self, op: Convolution) -> None:
+        """Raises `UsageError` for tensors with 32 channels together."""
+        if any(each.is_interleaved for each in operands_of(op.description.gemm).values()):
+            raise UsageError("an operator of torch takes tensors in torch's order, and this operation interleaved ones")
         self._description, rank = op.description, op.rank
         self.tensors: list[str] = []
         self.settings = [f"int[{rank}] stride=1", f"int[{rank}] padding=0", f"int[{rank}] dilation=1", "int groups=1"]

@@ -11,12 +11,13 @@ from cutecc.operations.convolution import depthwise
 from cutecc.operations.convolution.description import STRIDES, ConvolutionDescription
 from cutecc.operations.convolution.rules import RULES, SPLITS, OwnPart, OwnRefusal, Rule
 from cutecc.operations.description import GemmDescription
+from cutecc.operations.kernels.convolution import folding
 from cutecc.operations.kernels.family import Refusal, TilePart
 from cutecc.operations.nearest import Distance, nearest
 from cutecc.operations.validity import Verdict
 
 _VALUES: dict[OwnPart, tuple[str, ...]] = {
-    "iterator": ("optimized", "analytic", "few_channels", "fixed_channels"),
+    "iterator": ("optimized", "analytic", "few_channels", "fixed_channels", "few_filters"),
     "stride": STRIDES,
     "groups": ("many", "single", "depthwise"),  # of many each channel may have a filter too
 }
@@ -29,8 +30,9 @@ def refusal(description: ConvolutionDescription) -> Refusal | None:
     for rule in RULES:
         if (found := rule(description)) is not None:
             return found
+    gemm = folding.judged(description) if description.is_folded else description.gemm
     for rule in _DEPTHWISE_RULES if description.groups == "depthwise" else (*validity.RULES, *validity.FAMILY_RULES):
-        if (found := rule(description.gemm)) is not None:
+        if (found := rule(gemm)) is not None:
             return found
     return None
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
 from cutecc.arguments.arrays import Array
 from cutecc.errors import ArgumentError
 from cutecc.operations.arguments import check_written, numbers_of, operands_of, read
 from cutecc.operations.call_sizes import check_reductions, slices_of, workspace_sizes
-from cutecc.operations.convolution import depthwise
+from cutecc.operations.convolution import depthwise, folded
 from cutecc.operations.convolution.arguments import (
     ROLES,
     Form,
@@ -26,10 +27,14 @@ from cutecc.operations.convolution.arguments import (
 )
 from cutecc.operations.convolution.description import ConvolutionDescription
 from cutecc.operations.convolution.geometry import ConvolutionProblem, Padding
+from cutecc.operations.convolution.interleaved import interleaved
 from cutecc.operations.convolution.rules import check_sizes
 from cutecc.operations.description import SPLIT_K_MODES
 from cutecc.operations.hazards import Hazard, check_hazards
+from cutecc.operations.kernels.convolution import folding
 from cutecc.operations.kernels.convolution.signature import product as kernel_product
+from cutecc.operations.kernels.convolution.tiled_rows import tiled_rows
+from cutecc.operations.kernels.workspace import ALIGNMENT
 from cutecc.operations.operand import type_bits
 from cutecc.operations.problem_sizes import Problem
 from cutecc.operations.variant import Arrays, Bound, Variant
@@ -74,8 +79,8 @@ class ConvolutionVariant(Variant[ConvolutionDescription]):
         self._forms: dict[str, Form] = {
             name: form_of(description.kind, name, is_depthwise=is_depthwise) for name in self.operands
         }
-        self._product = kernel_product(description)
-        """As the kernel's epilogue and workspace see it."""
+        self._product = folding.inner(description).gemm if description.is_folded else kernel_product(description)
+        """As the kernel's workspace sees it."""
 
     def bind(
         self, given: Mapping[str, Any], settings: Steps, /, *, copies: Callable[[Arrays], Arrays] | None = None
@@ -113,23 +118,43 @@ class ConvolutionVariant(Variant[ConvolutionDescription]):
         operands.update({name: view(each, self._forms[name], problem) for name, each in tensors.items()})
         numbers = numbers_of(epilogue, given)
         values, sources = self._values(operands | numbers, sizes)
-        slices = self._slices(settings.slices, sizes, problem)
+        slices = self._slices(settings.slices, sizes)
         if description.gemm.mode in SPLIT_K_MODES:
             values["slices"] = slices
         is_empty = 0 in (problem.m, problem.n, problem.batches)
-        workspace = workspace_sizes(self._product, problem, slices)
+        workspace = self._workspace(sizes, slices)
         return Bound(cast(Arrays, arrays), values, sources, numbers, hazards, is_empty, *workspace)
 
     def workspace_bytes(self, sizes: ConvolutionProblem, slices: int | None) -> int:
         """The bytes of workspace of a call on these sizes. Raises `ArgumentError` for those of another convolution."""
         check_sizes(self.description, sizes)
-        problem = sizes.product(self.description)
-        return workspace_sizes(self._product, problem, self._slices(slices, sizes, problem))[0]
+        return self._workspace(sizes, self._slices(slices, sizes))[0]
 
-    def _slices(self, given: int | None, sizes: ConvolutionProblem, problem: Problem) -> int:
+    def _workspace(self, sizes: ConvolutionProblem, slices: int) -> tuple[int, int]:
+        """The bytes of workspace, and how many of them have to be zeros, as `workspace_sizes` has them."""
+        size, zeroed = workspace_sizes(self._product, self._tiled(sizes), slices)
+        if self.description.is_folded:
+            geometry = folding.folded_geometry(self.description, sizes.geometry)
+            size = max(ALIGNMENT, folding.offsets(self.description, geometry, slices)[""])
+        return size, zeroed
+
+    def _tiled(self, sizes: ConvolutionProblem) -> Problem:
+        """The product with as many rows as there are tiles for, which parts of reductions are counted by."""
+        problem = self._multiplied(sizes)
+        return replace(problem, m=tiled_rows(self.description, sizes.geometry, problem.m))
+
+    def _multiplied(self, sizes: ConvolutionProblem) -> Problem:
+        """The product that a kernel computes."""
+        if self.description.is_folded:
+            sizes = folded.sizes(self.description, sizes)
+        return sizes.product(self.description)
+
+    def _slices(self, given: int | None, sizes: ConvolutionProblem) -> int:
         if given is None and self.description.groups == "depthwise" and self.description.kind == "wgrad":
             given = depthwise.slices(self.description, sizes)
-        return slices_of(self._product, given, problem, _SPLIT_HINT)
+        if given is None and self.description.is_folded and self.description.kind == "wgrad":
+            given = folded.slices(self.description, self._multiplied(sizes))
+        return slices_of(self._product, given, self._multiplied(sizes), _SPLIT_HINT)
 
     def alignment_bytes(self, name: str) -> int:
         if (operand := self.operands.get(name)) is not None:
@@ -158,7 +183,10 @@ class ConvolutionVariant(Variant[ConvolutionDescription]):
         rank, outputs = self.description.rank, {each.name for each in self.description.gemm.epilogue.outputs}
         for name, operand in self.operands.items():
             role, is_written = roles.get(name, roles["D"]), name in outputs
-            each = tensor(name, role, arrays[name], rank, is_torch=is_torch[name], is_written=is_written)
+            if operand.is_interleaved:
+                each = interleaved(name, role, arrays[name], rank, is_written=is_written)
+            else:
+                each = tensor(name, role, arrays[name], rank, is_torch=is_torch[name], is_written=is_written)
             check_elements(each, operand)
             check_rows(each, self._forms[name])
             found[name] = each

@@ -113,5 +113,10 @@ def _reduced(output: Output, values: Array) -> Array:
     if output.reduction == "none":
         return values
     axes: dict[Kind, tuple[int, ...]] = {"row": (1,), "column": (2,), "scalar": (1, 2)}
-    functions: dict[str, Callable[..., Any]] = {"sum": np.sum, "max": np.max, "min": np.min}
-    return functions[output.reduction](values, axis=axes[output.kind])
+    functions: dict[str, tuple[Callable[..., Any], float]] = {
+        "sum": (np.sum, 0),
+        "max": (np.max, -np.inf),
+        "min": (np.min, np.inf),
+    }
+    function, nothing = functions[output.reduction]
+    return function(values, axis=axes[output.kind], initial=nothing)

@@ -20,7 +20,7 @@ from cutecc.arguments.dtypes import find_numeric_type
 from cutecc.errors import ArgumentError
 from cutecc.operations.arguments import Matrix, argument_view, lives_on_gpu, read
 from cutecc.operations.epilogue.values import Input, Kind, Output
-from cutecc.operations.grouped.description import Packing
+from cutecc.operations.grouped.description import SCALE_BLOCK, Packing
 from cutecc.operations.grouped.problem import VARYING
 from cutecc.operations.problem_sizes import Problem
 from cutecc.operations.vector_arguments import vector_view
@@ -103,7 +103,7 @@ def ends_on_host(value: Any) -> tuple[int, ...] | None:
             return None
         listed = value.tolist() if hasattr(value, "tolist") else _numpy(value).tolist()
     try:
-        ends = tuple(map(operator.index, listed))
+        ends = tuple(map(_whole, listed))
     except TypeError:
         raise ArgumentError("argument 'offsets' holds no whole numbers: they are where each group ends") from None
     if any(second < first for first, second in pairwise((0, *ends))) or (ends and ends[-1] >= _LIMIT):
@@ -112,6 +112,13 @@ def ends_on_host(value: Any) -> tuple[int, ...] | None:
             hints=["of sizes: itertools.accumulate(sizes)"],
         )
     return ends
+
+
+def _whole(value: Any) -> int:
+    """A whole number. Raises `TypeError` for what is none, as `operator.index` does, and for a truth value."""
+    if isinstance(value, bool):
+        raise TypeError
+    return operator.index(value)
 
 
 def _numpy(value: Any) -> Any:
@@ -129,7 +136,11 @@ def check_ends(packing: Packing, ends: Sequence[int], problem: Problem, divisor:
     if wrong is not None:
         raise ArgumentError(
             f"a group ends at {wrong}, no multiple of the {divisor} elements that are read at once",
-            hints=["describe what is contiguous along the groups with a smaller alignment: f16:row:1 for any"],
+            hints=[
+                "a block of K with one scale is of one group"
+                if divisor == SCALE_BLOCK
+                else "describe what is contiguous along the groups with a smaller alignment: f16:row:1 for any"
+            ],
         )
 
 

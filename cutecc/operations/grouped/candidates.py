@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import islice
 
 from cutecc.operations import candidates
 from cutecc.operations.description import GemmDescription
@@ -12,7 +13,7 @@ from cutecc.operations.epilogue.graph import Epilogue
 from cutecc.operations.grouped.description import GroupedDescription, Packing, Scales, Schedule
 from cutecc.operations.grouped.estimate import cycles
 from cutecc.operations.grouped.problem import USUAL, GroupedProblem
-from cutecc.operations.grouped.validity import check, refusal
+from cutecc.operations.grouped.validity import check, refusal, unscaled
 from cutecc.operations.instruction import Arithmetic, MathInstruction, Unit, as_instruction
 from cutecc.operations.operand import Operand
 from cutecc.operations.swizzle import Swizzle
@@ -80,11 +81,24 @@ def with_swizzle(description: GroupedDescription, problem: GroupedProblem) -> Gr
     return min(swizzled, key=lambda each: cycles(each, problem))
 
 
+def by_other_means(description: GroupedDescription, problem: GroupedProblem | None) -> list[GroupedDescription]:
+    """The grouped products with the same results, the least estimated time first: instructions and tiles."""
+    sizes = problem or USUAL
+    found = [
+        one
+        for product in candidates.by_other_means(description.gemm, ["gemm"])
+        for one in ranked(replace(description, gemm=product), TileRequest(), sizes)
+    ]
+    return sorted(found, key=lambda each: cycles(each, sizes))
+
+
 def ranked(
     description: GroupedDescription, request: TileRequest, problem: GroupedProblem, most: int = candidates.MOST_TILES
 ) -> list[GroupedDescription]:
     """The valid grouped products with the tiles that are asked for, the one with the least estimated time first."""
     turned = description.gemm.is_compiled_transposed
+    if unscaled(description) is not None:
+        return []
     if turned:
         request, problem = request.transposed(), problem.transposed()
     valid = _valid(description.compiled(), request)
@@ -96,9 +110,13 @@ def ranked(
 @lru_cache(maxsize=256)
 def _valid(compiled: GroupedDescription, request: TileRequest) -> Sequence[GroupedDescription]:
     """What is compiled, with each valid tile."""
-    tiles = candidates.tiles(compiled.gemm, request)
-    found = (replace(compiled, gemm=compiled.gemm.with_tile(tile)) for tile in tiles)
-    return [each for each in found if refusal(each) is None]
+    found: list[GroupedDescription] = []
+    for tile in candidates.tiles(compiled.gemm, request):
+        # Where scales lie beside the stages, there may be room for one less.
+        fewer = [] if request.stages or compiled.scales == "none" else [replace(tile, stages=tile.stages - 1)]
+        staged = (replace(compiled, gemm=compiled.gemm.with_tile(each)) for each in (tile, *fewer))
+        found += islice((each for each in staged if refusal(each) is None), 1)
+    return found
 
 
 def _as_asked(described: Sequence[GroupedDescription], request: TileRequest) -> GroupedDescription:

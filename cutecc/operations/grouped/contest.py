@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import accumulate
@@ -11,28 +11,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cutecc.errors import Error, UsageError
-from cutecc.operations import candidates
 from cutecc.operations.any_description import Description
 from cutecc.operations.arguments import operands_of
 from cutecc.operations.contest import swizzled
 from cutecc.operations.epilogue.values import Input, Output
 from cutecc.operations.grouped.arguments import is_packed
-from cutecc.operations.grouped.candidates import ranked
+from cutecc.operations.grouped.candidates import by_other_means
 from cutecc.operations.grouped.description import GroupedDescription, Packing
-from cutecc.operations.grouped.estimate import cycles
+from cutecc.operations.grouped.lists import SCALES, scales_shapes
 from cutecc.operations.grouped.operation import GroupedGemm
 from cutecc.operations.grouped.problem import VARYING, GroupedProblem
 from cutecc.operations.grouped.validity import refusal
 from cutecc.operations.operand import Operand
-from cutecc.operations.tile import TileRequest
 from cutecc.operations.views import DeviceMatrix
 
 if TYPE_CHECKING:
     from cutecc.runtime.timing import Samples
     from cutecc.runtime.workspace import Workspace
 
-_BLOCK = 128
-"""Of K and of N, for each of which there is a scale."""
 _EXTENTS = {"A": "MK", "B": "KN"}
 
 
@@ -51,19 +47,7 @@ class GroupedContest:
         self.asked = self._asked()
 
     def candidates(self) -> Sequence[GroupedDescription]:
-        gemm = self._description.gemm
-        instruction = gemm.instruction
-        rounds = instruction.a == "tf32"
-        a, b = (replace(each, dtype="tf32") if rounds else each for each in (gemm.a, gemm.b))
-        given = candidates.fitting_instructions(
-            a, b, accumulator=instruction.accumulator, arithmetic=instruction.arithmetic, target=gemm.target
-        )
-        found: list[tuple[float, int, GroupedDescription]] = []
-        for each in given:
-            product = candidates.described(gemm.target, each, (gemm.a, gemm.b, gemm.d), gemm.c, gemm.epilogue, "gemm")
-            listed = ranked(replace(self._description, gemm=product), TileRequest(), self.problem)
-            found += [(cycles(one, self.problem), len(found) + index, one) for index, one in enumerate(listed)]
-        return [each for _, _, each in sorted(found, key=lambda entry: entry[:2])]
+        return by_other_means(self._description, self.problem)
 
     def beside(self, best: GroupedDescription) -> list[GroupedDescription]:
         others = [replace(best, gemm=each) for each in swizzled(best.gemm)]
@@ -91,7 +75,7 @@ class GroupedContest:
             launched(op, arguments, workspace, stream)
 
         make = partial(_arguments, operations[0], self.problem)
-        return time_in_turn(operations, gpu, make, lambda op: op.workspace_bytes(self.problem.groups), launch)
+        return time_in_turn(operations, gpu, make, lambda op: op.workspace_bytes(problem=self.problem), launch)
 
     def _asked(self) -> str:
         described, gemm = self._description, self._description.gemm
@@ -119,10 +103,7 @@ def _arguments(
         ends = [*accumulate(size[axis] for size in problem.sizes)]
         found["offsets"] = (random.integers(ends), 4 * len(ends)) if description.schedule == "device" else (ends, 0)
     if description.scales != "none":
-        whole = problem.whole(description.packing)
-        k, n = -(-whole.k // _BLOCK), -(-whole.n // _BLOCK)
-        found["scales_a"] = random.packed("f32", (whole.m, k))
-        found["scales_b"] = random.packed("f32", (whole.batches, k, n))
+        found |= dict(zip(SCALES, random.scales(), strict=True))
     return found
 
 
@@ -160,6 +141,17 @@ class _Random:
             return [each for each, _ in made], sum(size for _, size in made)
         extent = self._whole.n if operand.kind == "row" else self._whole.m
         return self.packed(operand.dtype, (extent,) if is_packed(self._packing, operand.kind) else (groups, extent))
+
+    def scales(self) -> Iterator[tuple[Any, int]]:
+        """Those of A and of B."""
+        if self._packing == "list":
+            for shapes in zip(*(scales_shapes("list", *size) for size in self._problem.sizes), strict=True):
+                made = [self.packed("f32", shape) for shape in shapes]
+                yield [each for each, _ in made], sum(size for _, size in made)
+        else:
+            of_a, of_b = scales_shapes(self._packing, self._whole.m, self._whole.n, self._whole.k)
+            yield self.packed("f32", of_a)
+            yield self.packed("f32", of_b if self._packing == "depth" else (self._whole.batches, *of_b))
 
     def packed(self, dtype: str, shape: tuple[int, ...]) -> tuple[DeviceMatrix, int]:
         """An array without gaps."""

@@ -27,12 +27,15 @@ Schedule = Literal["device", "host"]
 sizes then."""
 
 Scales = Literal["none", "blocks"]
-"""Factors of 8-bit floats in memory. `blocks`: in f32, of A one for each row and 128 of K, of B one for each 128 of K
-by 128 of N; the sums of 128 of K are multiplied by both, and added up in f32."""
+"""Factors of 8-bit floats in memory, of lists and packed rows and depth. `blocks`: in f32, of A one for each row and
+128 of K, of B one for each 128 of K by 128 of N, or along `depth` by one column; the sums of 128 of K are multiplied by
+both, and added up in f32."""
 
 PACKINGS: tuple[Packing, ...] = get_args(Packing)
 SCHEDULES: tuple[Schedule, ...] = get_args(Schedule)
 SCALES: tuple[Scales, ...] = get_args(Scales)
+SCALE_BLOCK = 128
+"""Of K, and of N, for each of which there is a scale."""
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,18 @@ from functools import lru_cache
 from math import ceil, floor
 
 from cutecc.operations import tile_model
-from cutecc.operations.grouped.description import GroupedDescription
+from cutecc.operations.grouped.description import SCALE_BLOCK, GroupedDescription
 from cutecc.operations.grouped.problem import GroupedProblem
+from cutecc.operations.kernels import sm90
+from cutecc.operations.kernels.grouped import scaled
 from cutecc.operations.kernels.grouped.schedule import turn_tile
+from cutecc.operations.machine import machine
 from cutecc.operations.problem_sizes import Problem
 
 _MOST_SIZES = 64
 """Different sizes that are looked at: of more, as many that are spread over all."""
+_ADDING = 300.0
+"""Cycles in which a warpgroup adds the sums of a part of a block to those of its tile, and waits; on an H200."""
 
 
 def cycles(description: GroupedDescription, problem: GroupedProblem) -> float:
@@ -40,7 +45,18 @@ def cycles(description: GroupedDescription, problem: GroupedProblem) -> float:
 
     # Between a batch with fewer rows of tiles, and one with more.
     low, high, part = floor(average_m), ceil(average_m), average_m % 1
-    return batch(low) * (1 - part) + batch(high) * part if part else batch(low)
+    multiplied = batch(low) * (1 - part) + batch(high) * part if part else batch(low)
+    tiles = average_m * average_n * groups * gemm.tile.cluster[0] * gemm.tile.cluster[1]
+    return multiplied + ceil(tiles / machine(gemm.target).multiprocessors) * _adding(compiled, k)
+
+
+def _adding(compiled: GroupedDescription, k: int) -> float:
+    """Cycles in which nothing is multiplied for a tile, since sums of blocks are added up; none where two share it."""
+    gemm = compiled.gemm
+    if compiled.scales == "none" or (gemm.tile.schedule == "cooperative" and gemm.tile.warps[0] > 1):
+        return 0.0
+    parts = gemm.tile.threadblock[1] / scaled.columns(gemm)
+    return ceil(k / SCALE_BLOCK) * parts * sm90.rows_of_warpgroup(gemm) / sm90.INSTRUCTION_M * _ADDING
 
 
 @lru_cache(maxsize=64)

@@ -1,14 +1,15 @@
 """Grouped products as a function of torch tensors, with derivatives: what is chosen for a call is kept for others.
 
-All is one operator of torch, `cutecc::grouped_mm`: each of its derivatives is such a product again.
+All is one operator of torch, `cutecc::grouped_mm`: each of its derivatives is such a product again. Where nothing needs
+derivatives, `cutecc::grouped_product` does the same without what torch spends on them.
 """
 
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import Any
 
-from cutecc.config import Settings
 from cutecc.errors import ArgumentError
 from cutecc.operations.epilogue.declarations import Row
 from cutecc.operations.gemm import Gemm
@@ -16,25 +17,20 @@ from cutecc.operations.grouped.operation import GroupedGemm
 from cutecc.operations.grouped.problem import VARYING
 from cutecc.operations.grouped.reading import read_arguments
 from cutecc.operations.operand import common_alignment
+from cutecc.operations.torch_choices import FORMS, Choices, biased, target_of
 from cutecc.operations.torch_registration import Registration
 from cutecc.operations.torch_types import TYPES, import_torch
 from cutecc.operations.views import DeviceMatrix
 from cutecc.runtime.recent import Recent
-from cutecc.support import forks
 
-_FORMS = 4096
-"""Of calls that operations are kept for."""
-_EMULATED = "sm_80"
-"""The target for tensors of the CPU where `CUTECC_TARGET` names none."""
 _SCHEMA = (
     "(Tensor a, Tensor b, Tensor? offs, Tensor? bias, ScalarType? out_dtype, bool columns, bool emulate) -> Tensor"
 )
 _NAMES = {torch: name for name, torch in TYPES.items()}
 
-_chosen: Recent[Any, Any] = Recent(_FORMS)
-_classes: Recent[Any, Any] = Recent(_FORMS)
-_operations: Recent[Any, Any] = Recent(_FORMS)
-_lock = forks.lock()
+_choices: Choices[Gemm | GroupedGemm] = Choices()
+_classes: Recent[Any, GroupedGemm] = Recent(FORMS)
+"""By what varies rounded up, what is chosen; changed by `_choices` alone."""
 
 
 def grouped_mm(
@@ -66,25 +62,50 @@ def grouped_mm(
         raise ArgumentError(f"A and B of the shapes {_shapes(A, B)} {what}")
     if A.shape[-1] != B.shape[-2]:
         raise ArgumentError(f"A has a K of {A.shape[-1]}, and B of {B.shape[-2]}")
-    return _operator()(A, B, offs, bias, out_dtype, False, emulate_on_cpu)
+    if A.dtype != B.dtype and not _are_both_8_bits(A, B):
+        raise ArgumentError(f"A is {A.dtype}, and B {B.dtype}", hints=["B.to(A.dtype), or A.to(B.dtype)"])
+    has_derivatives = A.requires_grad or B.requires_grad or (bias is not None and bias.requires_grad)
+    chosen = _operator if has_derivatives and _torch().is_grad_enabled() else _product
+    return chosen()(A, B, offs, bias, out_dtype, False, emulate_on_cpu)
+
+
+def keep(op: Gemm | GroupedGemm) -> None:
+    """Have `grouped_mm` run this operation, a loaded bundle say, where it would make one of the same description."""
+    _choices.keep(op)
+
+
+def _are_both_8_bits(a: Any, b: Any) -> bool:
+    """Whether A and B are 8-bit floats, whose types may differ."""
+    return all(each.is_floating_point() and each.itemsize == 1 for each in (a, b))
 
 
 def _shapes(a: Any, b: Any) -> str:
     return f"{tuple(a.shape)} and {tuple(b.shape)}"
 
 
-def _register() -> Any:
-    found: Any = import_torch().library.custom_op("cutecc::grouped_mm", _compute, mutates_args=(), schema=_SCHEMA)
-    found.register_fake(_allocated)
-    found.register_autograd(_derivatives, setup_context=_keep)
+def _register(name: str) -> Any:
+    """An operator without derivatives. One of `torch.library.custom_op` would take longer to call."""
+    torch = _torch()
+    _library().define(f"{name}{_SCHEMA}", tags=(torch.Tag.pt2_compliant_tag,))
+    _library().impl(name, _compute, "CompositeExplicitAutograd")
+    torch.library.register_fake(f"cutecc::{name}", _allocated, lib=_library())
+    return getattr(torch.ops.cutecc, name).default
+
+
+def _register_derivatives() -> Any:
+    found = _register("grouped_mm")
+    _torch().library.register_autograd("cutecc::grouped_mm", _derivatives, setup_context=_keep, lib=_library())
     return found
 
 
-_operator = Registration(_register)
+_torch = Registration(import_torch)
+_library = Registration(lambda: _torch().library.Library("cutecc", "FRAGMENT"))
+_operator = Registration(_register_derivatives)
+_product = Registration(partial(_register, "grouped_product"))
 
 
 def _compute(a: Any, b: Any, offs: Any, bias: Any, out_dtype: Any, columns: bool, emulate: bool) -> Any:
-    device = a.device.type
+    device = "cuda" if a.is_cuda else a.device.type
     if device == "cpu" and not emulate:
         raise ArgumentError(
             "tensors of a GPU are multiplied, and these live on the CPU: move them with .cuda()",
@@ -99,42 +120,31 @@ def _compute(a: Any, b: Any, offs: Any, bias: Any, out_dtype: Any, columns: bool
     return result
 
 
-def _operation(a: Any, b: Any, result: Any, offs: Any, operands: dict[str, Any]) -> Any:
-    """What computes a call, kept for the next one like it."""
-    tensors = (a, b, result, *operands.values())
-    forms = tuple((each.dtype, each.shape, each.stride(), each.data_ptr() % 16, each.device) for each in tensors)
+def _operation(a: Any, b: Any, result: Any, offs: Any, operands: dict[str, Any]) -> Gemm | GroupedGemm:
+    """What computes a call."""
     rounds = _rounds_f32(a)
-    key = (rounds, None if offs is None else offs.shape[0], forms)
-    if (found := _chosen.young.get(key)) is not None:
-        return found
-    with _lock:  # derivatives are computed by threads of torch's
-        if (found := _chosen.get(key)) is None:
-            found = _made(a, b, result, offs, operands, rounds)
-            _chosen.put(key, found)
-    return found
+
+    def choose() -> Gemm | GroupedGemm:
+        return _chosen(a, b, result, offs, operands, rounds)
+
+    settings = (rounds, None if offs is None else offs.shape[0])
+    return _choices.operation((a, b, result, *operands.values()), settings, choose)
 
 
-def _made(a: Any, b: Any, result: Any, offs: Any, operands: dict[str, Any], rounds: bool) -> Any:
-    parts: dict[str, Any] = {"epilogue": "identity"}
+def _chosen(a: Any, b: Any, result: Any, offs: Any, operands: dict[str, Any], rounds: bool) -> Gemm | GroupedGemm:
+    parts: dict[str, Any] = {"epilogue": "identity", "target": target_of(a)}
     for each in operands.values():
         dtype = _NAMES[str(each.dtype).removeprefix("torch.")]
         row = Row(dtype, common_alignment(dtype, each.stride()[:-1], [each.data_ptr()]))
-        parts |= {"epilogue": _biased, "operands": {"bias": row}}
-    if a.device.type == "cpu":
-        parts["target"] = Settings.from_environment().target or _EMULATED
+        parts |= {"epilogue": biased, "operands": {"bias": row}}
     if offs is None:
         # The unit that rounds f32.
         parts |= {"unit": "tensor_op"} if rounds else {}
-        made: Any = Gemm.for_arguments(a, b, D=result, **parts)
-    else:
-        made = _grouped(a, b, result, offs.shape[0], parts | {"tf32": rounds})
-    # Sizes that the same kernel is chosen for share it.
-    found = _operations.get(made.description) or made
-    _operations.put(made.description, found)
-    return found
+        return Gemm.for_arguments(a, b, D=result, **parts)
+    return _grouped(a, b, result, offs.shape[0], parts | {"tf32": rounds})
 
 
-def _grouped(a: Any, b: Any, result: Any, groups: int, parts: dict[str, Any]) -> Any:
+def _grouped(a: Any, b: Any, result: Any, groups: int, parts: dict[str, Any]) -> GroupedGemm:
     """The operation for a class of sizes: what varies is rounded up to a power of two, and nobody looks at offsets."""
     given = {"A": a, "B": b, "D": result}
     offsets = DeviceMatrix(0, (groups,), 1, "i32")
@@ -150,20 +160,16 @@ def _grouped(a: Any, b: Any, result: Any, groups: int, parts: dict[str, Any]) ->
     return found
 
 
-def _biased(accum: Any, bias: Any) -> Any:
-    return accum + bias
-
-
 def _rounds_f32(a: Any) -> bool:
-    torch = import_torch()
-    return a.dtype == torch.float32 and bool(torch.backends.cuda.matmul.allow_tf32)
+    # Of four bytes, f32 alone is floating.
+    return a.itemsize == 4 and a.is_floating_point() and bool(_torch().backends.cuda.matmul.allow_tf32)
 
 
 def _allocated(a: Any, b: Any, offs: Any, bias: Any, out_dtype: Any, columns: bool, emulate: bool) -> Any:
     """Memory for the result, with contiguous columns if wanted, else rows."""
-    batch = {(2, 2): (offs.shape[0] if offs is not None else 1,), (3, 3): tuple(a.shape[:1])}.get(
-        (a.dim(), b.dim()), ()
-    )
+    batch: tuple[int, ...] = ()
+    if a.dim() == b.dim():
+        batch = (a.shape[0] if a.dim() == 3 else 1 if offs is None else offs.shape[0],)
     m, n, dtype = a.shape[-2], b.shape[-1], out_dtype or a.dtype
     if columns:
         return a.new_empty((*batch, n, m), dtype=dtype).transpose(-1, -2)
@@ -195,7 +201,7 @@ def _derivatives(ctx: Any, gradient: Any) -> tuple[Any, ...]:
 
 def _bias_derivative(ctx: Any, a: Any, b: Any, offs: Any, gradient: Any) -> Any:
     """The sums of the columns of each group, or of all groups."""
-    dtype, modes, exact = *ctx.bias, import_torch().float32
+    dtype, modes, exact = *ctx.bias, _torch().float32
     if a.dim() == 3 and b.dim() == 2:
         return gradient.sum(0, dtype=dtype)
     if a.dim() == 2 and b.dim() == 3:
@@ -214,3 +220,4 @@ def _laid_out(gradient: Any) -> Any:
 
 if "torch" in sys.modules:  # so that `torch.compile` need not trace it
     _operator()
+    _product()

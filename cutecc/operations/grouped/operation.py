@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from numbers import Integral
@@ -31,7 +31,7 @@ from cutecc.operations.grouped.preparing import GroupTables
 from cutecc.operations.grouped.problem import GroupedProblem
 from cutecc.operations.grouped.reading import read_arguments
 from cutecc.operations.grouped.validity import check
-from cutecc.operations.grouped.variant import GroupedVariant
+from cutecc.operations.grouped.variant import SCALES, GroupedVariant
 from cutecc.operations.instruction import Arithmetic, MathInstruction, Unit, as_instruction, instruction_type
 from cutecc.operations.kernels.grouped.workspace import workspace_bytes
 from cutecc.operations.operand import Operand, as_operand, type_name
@@ -47,6 +47,9 @@ if TYPE_CHECKING:
     from cutecc.emulator.device import Emulation
     from cutecc.emulator.options import EmulatorOptions
     from cutecc.kernel import Kernel
+
+
+_LISTS = (list, tuple)
 
 
 class GroupedGemm(Operation[GroupedDescription]):
@@ -88,8 +91,8 @@ class GroupedGemm(Operation[GroupedDescription]):
         | `depth` | (M, ΣK) | (ΣK, N) | (groups, M, N) | K |
 
         With the `schedule` `host` the host says which tiles a group has, for which it has to know all sizes. `scales`
-        are `blocks` for 8-bit floats with a factor for each row and 128 of K of A, and each 128×128 of B. What arrays
-        among `operands` are, for `list` lists of them, the `problem` tells.
+        are `blocks` for 8-bit floats with a factor for each row and 128 of K of A, and each 128×128 of B, of `depth`
+        each column and 128 of K. What arrays among `operands` are, for `list` lists of them, the `problem` tells.
 
         `problem` is what the rest is chosen for: (M, N, K, groups), of what varies the sum over all groups, or
         [(M, N, K), …] of each group; large groups by default.
@@ -194,6 +197,8 @@ class GroupedGemm(Operation[GroupedDescription]):
         super()._begin(description, kernels)
         self._tables = GroupTables(description)
         self._is_list, self._reads_ends = description.packing == "list", description.schedule == "host"
+        self._arguments = {"alpha", "beta", "offsets", *(() if description.scales == "none" else SCALES)}
+        """What calls are given by name besides the epilogue's operands."""
 
     def _variant(self, description: GroupedDescription) -> GroupedVariant:
         return GroupedVariant(description)
@@ -242,9 +247,8 @@ class GroupedGemm(Operation[GroupedDescription]):
 
         Lists have a matrix a group, of any size, and rows and columns of an epilogue are lists of vectors. Tables of
         their addresses are made for a call and kept for others with the same; of `matrices` they are there before.
-        What is written must not share memory with anything else; of lists only matrices that begin at one place are
-        found. A row of the epilogue is (groups, N), or (ΣN,) where N varies, and a column so of M; a scalar in memory
-        is (groups,).
+        What is written must not share memory with anything else, but may lie between its rows. A row of the epilogue is
+        (groups, N), or (ΣN,) where N varies, and a column so of M; a scalar in memory is (groups,).
 
         Arrays, `stream`, `workspace`, `device`, `emulator` are as for `Gemm.run`, which says what is raised too.
         """
@@ -281,14 +285,30 @@ class GroupedGemm(Operation[GroupedDescription]):
         return self._supports(_given(A, B, C, D, rest), self._others(rest), device)
 
     def workspace_bytes(
-        self, A: Any = None, B: Any = None, C: Any = None, D: Any = None, *, groups: int | None = None, **rest: Any
+        self,
+        A: Any = None,
+        B: Any = None,
+        C: Any = None,
+        D: Any = None,
+        *,
+        groups: int | None = None,
+        problem: Any = None,
+        **rest: Any,
     ) -> int:
-        """The bytes of workspace of a call with so many groups, `workspace_bytes(groups)`, or with these arguments; its
-        address is a multiple of 128. Raises `ArgumentError` as `run` does.
+        """The bytes of workspace of a call with these arguments, on a `problem` as the class takes it, or without
+        reductions with so many groups, `workspace_bytes(groups)`; its address is a multiple of 128.
+
+        Raises `ArgumentError` as `run` does, and `UsageError` for a number of groups that does not tell.
         """
+        variant = cast(GroupedVariant, self.variants[0])
+        if problem is not None:
+            return variant.workspace_of(GroupedProblem.of(problem, self.description.packing))
         count = A if groups is None and isinstance(A, Integral) else groups
         if count is not None:
-            return workspace_bytes(self.variants[0].compiled, operator.index(count))
+            if variant.reduces:
+                hints = ["workspace_bytes(problem=(M, N, K, groups)), or with the arguments of the call"]
+                raise UsageError("the workspace of reductions depends on the sizes of the groups", hints=hints)
+            return workspace_bytes(variant.compiled, operator.index(count))
         return self._bound(_given(A, B, C, D, rest), self._others(rest))[1].workspace_bytes
 
     def matrices(self, *, device: str = "cuda", **lists: Any) -> dict[str, GroupMatrices]:
@@ -310,23 +330,24 @@ class GroupedGemm(Operation[GroupedDescription]):
         }
         return {name: GroupMatrices(name, self.description, tables) for name in list_names(description)}
 
-    def _others(self, operands: Mapping[str, Any]) -> set[str]:
+    def _others(self, operands: Mapping[str, Any]) -> Collection[str]:
         """Which arguments are operands of the epilogue."""
-        if not operands:
-            return set()
-        names = set(operands) - {"alpha", "beta", "offsets"}
-        return names if self.description.scales == "none" else names - {"scales_a", "scales_b"}
+        return operands.keys() - self._arguments if operands else ()
 
     def _prepare(self, variant: Variant[GroupedDescription], given: Given, device: str, *, keep: bool) -> None:
         """Put tables in the place of lists, and of offsets that the host knows."""
-        offsets = given.arguments["offsets"]
+        arguments = given.arguments
+        offsets = arguments["offsets"]
         if self._is_list:
             if offsets is not None:
                 raise ArgumentError("lists of matrices have no offsets", hints=['packing="rows" has'])
             self._tables.put_lists(cast(GroupedVariant, variant), given, device, keep)
-        elif lists := [name for name in ("A", "B") if isinstance(given.arguments[name], list | tuple)]:
-            what = f"a list, and groups are packed as {self.description.packing}"
-            raise ArgumentError(f"argument '{lists[0]}' is {what}", hints=['packing="list" takes lists of matrices'])
+        elif (is_list := isinstance(arguments["A"], _LISTS)) or isinstance(arguments["B"], _LISTS):
+            name, packing = "A" if is_list else "B", self.description.packing
+            raise ArgumentError(
+                f"argument '{name}' is a list, and groups are packed as {packing}",
+                hints=['packing="list" takes lists of matrices'],
+            )
         elif offsets is None:
             hint = "offsets=ends: where each group ends, as int32"
             raise ArgumentError(f"groups packed as {self.description.packing} need offsets", hints=[hint])

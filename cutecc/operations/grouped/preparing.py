@@ -16,7 +16,7 @@ from cutecc.operations.arguments import matrix, read
 from cutecc.operations.given import Given
 from cutecc.operations.grouped.arguments import check_ends, ends_on_host, group_sizes
 from cutecc.operations.grouped.description import GroupedDescription
-from cutecc.operations.grouped.lists import TILES, GroupMatrices, key_of, tables_of
+from cutecc.operations.grouped.lists import TILES, GroupMatrices, are_numpy, key_of, tables_of, turns_in_all
 from cutecc.operations.grouped.tables import Numbers, in_memory
 from cutecc.operations.grouped.variant import GroupedVariant
 from cutecc.operations.kernels.grouped.schedule import tiles_before
@@ -45,22 +45,31 @@ class GroupTables:
     def put_lists(self, variant: GroupedVariant, given: Given, device: str, keep: bool) -> None:
         """Put tables in the place of lists, with `keep` for a launch, else to look at them.
 
+        Lists of numpy's stay, which a launch copies.
         Raises `ArgumentError` for lists that do not fit, and while a CUDA graph is captured, `LaunchError`.
         """
+        if device == "cuda" and are_numpy(given.arguments, variant.lists):
+            return
+        tables = self._tables_of(variant, given, device, keep)
+        given.arguments.update(tables)
+        if variant.reduces:  # so much workspace is needed
+            given.settings = turns_in_all(tables)
+        variant.check_scalars(given.arguments)
+
+    def _tables_of(self, variant: GroupedVariant, given: Given, device: str, keep: bool) -> Mapping[str, Numbers]:
+        """The tables of the lists of a call."""
         arguments = given.arguments
         first = arguments["A"]
         if isinstance(first, GroupMatrices):
             self._check_together(variant, first, arguments)
-            arguments.update(first.tables)
-            return
+            return first.tables
         if not keep or device != "cuda":
-            arguments.update(tables_of(variant.description, arguments, device, keep=False))
-            return
+            return tables_of(variant.description, arguments, device, keep=False)
         if isinstance(first, list | tuple) and first:
             hint = "make them before, and keep them as long as the graph: op.run(**op.matrices(A=…, B=…, D=…))"
             _check_not_captured(cast("Sequence[Any]", first)[0], given.stream, "tables of lists", hint)
         key = key_of(arguments, variant.lists)
-        arguments.update(self._kept(key, lambda: tables_of(variant.description, arguments, device)))
+        return self._kept(key, lambda: tables_of(variant.description, arguments, device))
 
     def put_ends(self, variant: GroupedVariant, given: Given, device: str, keep: bool) -> None:
         """Put a table in the place of offsets that the host knows, and that of the tiles before each group where a

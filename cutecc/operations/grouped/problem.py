@@ -28,7 +28,8 @@ class GroupedProblem:
         """From (M, N, K, groups), or [(M, N, K), …] of each group.
 
         Of the first the extent that varies is that of all groups together, which are taken to be about even; of `list`
-        all are those of each group. Raises `UsageError` for anything else.
+        all are those of each group. Raises `UsageError` for anything else, and for groups that differ in what does not
+        vary.
         """
         if isinstance(value, cls):
             return value
@@ -46,6 +47,7 @@ class GroupedProblem:
                 f"sizes of groups are (M, N, K, groups) or [(M, N, K), …], not {shown(value)}",
                 hints=["of what varies, M, N or K of (M, N, K, groups) is the sum over all groups"],
             )
+        _check_even(packing, sizes)
         return cls(tuple(cast("list[tuple[int, int, int]]", sizes)))
 
     @property
@@ -76,6 +78,16 @@ class GroupedProblem:
     def transposed(self) -> GroupedProblem:
         """M and N exchanged."""
         return GroupedProblem(tuple((n, m, k) for m, n, k in self.sizes))
+
+
+def _check_even(packing: Packing, sizes: Sequence[tuple[int, ...]]) -> None:
+    """Raise `UsageError` for packed groups that differ in more than what may vary."""
+    for axis in {0, 1, 2} - {VARYING[packing]} if packing in VARYING else ():
+        if len(found := sorted({size[axis] for size in sizes})) > 1:
+            raise UsageError(
+                f"groups packed as {packing} have one {'MNK'[axis]}, not {found[0]} and {found[-1]}",
+                hints=['packing="list" takes groups of any sizes'],
+            )
 
 
 def _even(total: list[int], groups: int, axis: int | None) -> list[tuple[int, ...]]:

@@ -7,19 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from cutecc.operations.grouped.description import GroupedDescription
+from cutecc.operations.grouped.description import SCALE_BLOCK, GroupedDescription
 from cutecc.operations.kernels.family import Part, Refusal
+from cutecc.operations.kernels.grouped.scaled import shared_memory_bytes
 from cutecc.operations.kernels.operand_copies import operand_copies
 from cutecc.operations.kernels.sm90 import WARPGROUP, rows_of_warpgroup
+from cutecc.operations.tile_rules import fits_shared_memory
 
 Rule = Callable[[GroupedDescription], Refusal | None]
 
 ARGUMENTS = ("offsets", "scales_a", "scales_b")
 """Of a call, besides matrices and the epilogue's operands."""
-_BLOCK = 128
-"""Of K, and of N, for each of which there is a scale."""
-_MOST_SUMS = 64
-"""Registers of a thread for the sums of a block."""
+_MOST_SUMS = 128
+"""Registers of a thread for the sums of a tile, beside those of a block."""
 
 
 def mode(description: GroupedDescription) -> Refusal | None:
@@ -41,10 +41,8 @@ def layouts(description: GroupedDescription) -> Refusal | None:
 
 
 def epilogue(description: GroupedDescription) -> Refusal | None:
-    """No reductions, and no operand with the name of another argument."""
+    """No operand with the name of another argument."""
     found = description.gemm.epilogue
-    if found.has_reductions:
-        return Refusal("a grouped product has no reductions, which the epilogue asks for", ("epilogue",))
     taken = next((each.name for each in found.operands if each.name in ARGUMENTS), None)
     if taken is not None:
         return Refusal(
@@ -78,16 +76,20 @@ def scales(description: GroupedDescription) -> Refusal | None:
         return Refusal(f"scales are of 8-bit floats, not of {gemm.a.dtype} and {gemm.b.dtype}", ("a.dtype", "b.dtype"))
     if gemm.family != "sm90":
         return Refusal(f"products with scales are those of wgmma, not of {gemm.instruction.unit}", ("instruction",))
-    if gemm.tile.threadblock[2] != _BLOCK:
-        return Refusal(f"a scale is of {_BLOCK} of K, and a tile has {gemm.tile.threadblock[2]}", ("tile.k",))
+    if gemm.tile.threadblock[2] != SCALE_BLOCK:
+        return Refusal(f"a scale is of {SCALE_BLOCK} of K, and a tile has {gemm.tile.threadblock[2]}", ("tile.k",))
     n = gemm.tile.threadblock[1]
-    if _BLOCK % n and n % _BLOCK:
-        return Refusal(f"a tile of {n} columns is neither part of a block of {_BLOCK} nor whole blocks", ("tile.n",))
+    if SCALE_BLOCK % n and n % SCALE_BLOCK:
+        return Refusal(
+            f"a tile of {n} columns is neither part of a block of {SCALE_BLOCK} nor whole blocks", ("tile.n",)
+        )
     sums = rows_of_warpgroup(gemm) * n // WARPGROUP
-    if sums > _MOST_SUMS:
-        reason = f"a thread has {sums} sums of a block beside those of the tile, and there is room for {_MOST_SUMS}"
+    # The factors of columns take registers too.
+    most = _MOST_SUMS // 2 if description.packing == "depth" else _MOST_SUMS
+    if sums > most:
+        reason = f"a thread has {sums} sums beside those of a block, and there is room for {most}"
         return Refusal(reason, ("tile.m", "tile.n", "tile.warps", "tile.schedule"))
-    return None
+    return fits_shared_memory(gemm, shared_memory_bytes(description))
 
 
 RULES: tuple[Rule, ...] = (mode, layouts, epilogue, copies, scales)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
 from cutecc.arguments.arrays import Array
+from cutecc.operations.hazards import extent
 from cutecc.operations.views import Table
 
 _ALIGNMENT = 16
@@ -38,6 +41,22 @@ class Numbers(Table):
 
     def behind(self) -> Iterable[Array]:
         return self.arrays
+
+    def around(self, array: Array) -> Iterator[tuple[int, Array]]:
+        """The arrays behind it that begin before another one ends, and may end behind where that begins; with their
+        places."""
+        begins, reach, order = self._extents
+        low, high = extent(array)
+        for place in order[bisect_right(reach, array.address + low) : bisect_left(begins, array.address + high)]:
+            yield place, self.arrays[place]
+
+    @cached_property
+    def _extents(self) -> tuple[list[int], list[int], list[int]]:
+        """Where arrays begin, in order, how far those up to each reach, and their places."""
+        order = sorted(range(len(self.arrays)), key=lambda place: self.arrays[place].address)
+        begins = [self.arrays[place].address for place in order]
+        ends = (self.arrays[place].address + extent(self.arrays[place])[1] for place in order)
+        return begins, [*accumulate(ends, max)], order
 
 
 def in_memory(

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from cutecc.errors import UsageError
+from cutecc.operations.epilogue.values import Kind
+from cutecc.operations.grouped.arguments import is_packed
 from cutecc.operations.grouped.description import Packing
 from cutecc.operations.grouped.operation import GroupedGemm
 from cutecc.operations.torch_types import TYPES
@@ -39,11 +41,20 @@ class GroupedForm:
         for each in gemm.epilogue.outputs:
             dtype = getattr(torch, TYPES[each.dtype])
             layout = gemm.d.layout if each.name == "D" else each.layout
-            if layout == "column":
+            if each.kind != "full":
+                made[each.name] = a.new_empty(self._of_vector(each.kind, groups, m, n), dtype=dtype)
+            elif layout == "column":
                 made[each.name] = a.new_empty((*whole, n, m), dtype=dtype).transpose(-1, -2)
             else:
                 made[each.name] = a.new_empty((*whole, m, n), dtype=dtype)
         return made
+
+    def _of_vector(self, kind: Kind, groups: Any, m: Any, n: Any) -> tuple[Any, ...]:
+        """The shape of a reduction."""
+        if kind == "scalar":
+            return (groups,)
+        extent = n if kind == "row" else m
+        return (extent,) if is_packed(self._description.packing, kind) else (groups, extent)
 
     def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
         return dict(given)

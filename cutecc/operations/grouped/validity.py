@@ -18,14 +18,29 @@ from cutecc.operations.validity import Verdict
 def refusal(description: GroupedDescription) -> Refusal | None:
     """Why there is no kernel for grouped products, `None` if there is one. Looks for no others."""
     compiled = description.compiled()
-    if compiled.scales == "blocks" and compiled.packing != "rows":
-        return Refusal(f"scales are of groups packed as rows with rows of D contiguous, not as {compiled.packing}", ())
+    if (found := unscaled(description)) is not None:
+        return found
     for rule in RULES:
         if (found := rule(compiled)) is not None:
             return found
     for rule in (*validity.RULES, *validity.FAMILY_RULES):
         if (found := rule(compiled.gemm)) is not None:
             return found
+    return None
+
+
+def unscaled(description: GroupedDescription) -> Refusal | None:
+    """Why there are no scales of blocks for groups that lie so, as the user sees them; `None` where none are asked for.
+
+    Of the transposed products the scales would have changed their places.
+    """
+    packing = description.packing
+    if description.scales == "none":
+        return None
+    if packing == "columns":
+        return Refusal("scales are of lists and of groups packed as rows or depth, not of columns", ())
+    if description.gemm.is_compiled_transposed:
+        return Refusal("products with scales have contiguous rows of D, not columns", ())
     return None
 
 

@@ -17,6 +17,7 @@ from cutecc.operations.arguments import (
     operands_of,
     read,
 )
+from cutecc.operations.call_sizes import check_reductions
 from cutecc.operations.grouped.arguments import (
     agree,
     check_rank,
@@ -25,10 +26,24 @@ from cutecc.operations.grouped.arguments import (
     read_offsets,
 )
 from cutecc.operations.grouped.description import GroupedDescription
-from cutecc.operations.grouped.lists import SIZES, TILES, leading, list_names
+from cutecc.operations.grouped.lists import (
+    SCALES,
+    SIZES,
+    TILES,
+    check_scales,
+    check_written_lists,
+    leading,
+    list_names,
+    read_lists,
+    scales_shapes,
+    tables_of_arrays,
+    turns_in_all,
+)
+from cutecc.operations.grouped.problem import GroupedProblem
 from cutecc.operations.grouped.tables import Numbers
 from cutecc.operations.hazards import Hazard, check_hazards
 from cutecc.operations.kernels import build
+from cutecc.operations.kernels.grouped.schedule import most_turns, tiles_before
 from cutecc.operations.kernels.grouped.signature import extent_divisors
 from cutecc.operations.kernels.grouped.workspace import DESCRIPTOR_BYTES, workspace_bytes
 from cutecc.operations.operand import type_bits
@@ -36,11 +51,6 @@ from cutecc.operations.problem_sizes import Problem
 from cutecc.operations.variant import Arrays, Bound, Variant
 from cutecc.operations.vector_arguments import vector_view
 from cutecc.operations.views import Table, View
-from cutecc.runtime.checks import array_text
-
-SCALES = ("scales_a", "scales_b")
-_BLOCK = 128
-"""Of K and of N, for each of which there is a scale."""
 
 
 class GroupedVariant(Variant[GroupedDescription]):
@@ -54,22 +64,40 @@ class GroupedVariant(Variant[GroupedDescription]):
         self.operands = operands_of(description.gemm)
         """A, B and the full operands of the epilogue."""
         self.is_list = description.packing == "list"
+        self.reduces = description.gemm.epilogue.has_reductions
         self.lists = list_names(description) if self.is_list else ()
+        self.scalars = tuple(each for each in description.gemm.epilogue.stored if each.kind == "scalar")
         self.has_tiles = build.specs(self.compiled)["schedule"] != "none"
         """Whether the host says how many tiles are before each group."""
         tiles = (TILES,) if self.has_tiles else ()
         stored = tuple(each.name for each in description.gemm.epilogue.stored)
+        scales = SCALES if description.scales != "none" else ()
+        self._strided = (*self.operands, *scales)
+        """The lists that have a table of distances besides that of addresses."""
         if self.is_list:
-            self.array_names = ("A", "B", *stored, *map(leading, self.operands), SIZES, *tiles)
+            self.array_names = ("A", "B", *stored, *scales, *map(leading, self._strided), SIZES, *tiles)
         else:
-            scales = SCALES if description.scales != "none" else ()
             self.array_names = ("A", "B", "offsets", *stored, *tiles, *scales)
 
     def bind(
         self, given: Mapping[str, Any], settings: Any, /, *, copies: Callable[[Arrays], Arrays] | None = None
     ) -> Bound:
         """As `Variant.bind`; lists and what is known of offsets on the host are tables by then."""
-        return self._bind_lists(given) if self.is_list else self._bind_packed(given, copies)
+        if not self.is_list:
+            return self._bind_packed(given, copies)
+        if copies is None:
+            return self._bind_lists(given)
+        return self._bind_lists({**given, **self._copied(given, copies)}, are_copies=True)
+
+    def in_memory(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        if not self.is_list:
+            return super().in_memory(given)
+        found: dict[str, Any] = {each.name: given.get(each.name) for each in self.scalars}
+        for name in self.lists:
+            value = given.get(name)
+            listed = cast("list[Any]", value) if isinstance(value, list | tuple) else []
+            found |= {f"{name}[{index}]": each for index, each in enumerate(listed)}
+        return found
 
     def alignment_bytes(self, name: str) -> int:
         declared = self.description.gemm.epilogue.operand(name)
@@ -80,45 +108,47 @@ class GroupedVariant(Variant[GroupedDescription]):
                 return declared.alignment * type_bits(declared.dtype) // 8
         return 4  # of a table; the addresses in it have been checked
 
-    def _bind_lists(self, given: Mapping[str, Any]) -> Bound:
+    def _copied(self, given: Mapping[str, Any], copies: Callable[[Arrays], Arrays]) -> dict[str, Any]:
+        """The tables of copies of lists, and copies of scalars in memory."""
+        lists = read_lists(self.description, given)
+        scalars = {each.name: cast(Array, read(each.name, given.get(each.name))) for each in self.scalars}
+        check_written_lists(self.description, {**lists, **{name: [each] for name, each in scalars.items()}})
+        own = {f"{name}[{index}]": each for name, arrays in lists.items() for index, each in enumerate(arrays)}
+        found = cast("dict[str, Array]", copies({**scalars, **own}))
+        copied = {name: [found[f"{name}[{index}]"] for index in range(len(each))] for name, each in lists.items()}
+        device = next(iter(found.values())).device
+        return {**tables_of_arrays(self.description, copied, device), **{name: found[name] for name in scalars}}
+
+    def _bind_lists(self, given: Mapping[str, Any], *, are_copies: bool = False) -> Bound:
+        """A call with tables; of copies it is known what shares memory."""
         epilogue = self.description.gemm.epilogue
         tables = {name: given[name] for name in self.array_names if isinstance(given.get(name), Numbers)}
         arrays: Arrays = dict(tables)
         groups = tables[SIZES].shape[0]
         values: dict[str, Any] = {}
-        for each in epilogue.stored:
-            if each.kind == "scalar":
-                array = cast(Array, read(each.name, given.get(each.name)))
-                if any(each is output for output in epilogue.outputs):
-                    check_written(each.name, array)
-                arrays[each.name], values[each.name] = array, vector_view(each, array, Problem(0, 0, 0, groups))
-        self._check_scalars(arrays)
+        for each in self.scalars:
+            array = cast(Array, read(each.name, given.get(each.name)))
+            arrays[each.name], values[each.name] = array, vector_view(each, array, Problem(0, 0, 0, groups))
+        hazards = [] if are_copies else self._hazards(arrays)
         for name in self.lists:
             view = _view(tables[name])
-            values[name] = (view, _view(tables[leading(name)])) if name in self.operands else view
+            values[name] = (view, _view(tables[leading(name)])) if name in self._strided else view
         numbers = numbers_of(epilogue, given)
         bound, sources = self._values(values | numbers)
         bound |= {"problem": (0, 0, 0), "sizes": _view(tables[SIZES])}
         sources["sizes"] = SIZES
+        if self.description.scales != "none":
+            bound["scales"] = tuple(values[name] for name in SCALES)
+            for index, name in enumerate(SCALES):
+                sources |= {f"scales[{index}][0]": name, f"scales[{index}][1]": leading(name)}
         if self.has_tiles:
             bound["schedule"] = _view(tables[TILES])
             sources["schedule"] = TILES
         sizes = tables[SIZES].data
-        is_empty = not (sizes[:, 0].astype("i8") * sizes[:, 1]).any()
-        return Bound(arrays, bound, sources, numbers, [], is_empty, workspace_bytes(self.compiled, groups))
-
-    def _check_scalars(self, arrays: Arrays) -> None:
-        """Raise `ArgumentError` for scalars in memory that share it with what is written; lists have been checked."""
-        outputs = {each.name for each in self.description.gemm.epilogue.outputs}
-        for name, scalar in arrays.items():
-            if not isinstance(scalar, Array):
-                continue
-            for other in self.lists:
-                for index, each in enumerate(cast(Numbers, arrays[other]).arrays):
-                    if other in outputs:
-                        check_hazards({f"{other}[{index}]": each}, {name: scalar}, frozenset())
-                    elif name in outputs:
-                        check_hazards({name: scalar}, {f"{other}[{index}]": each}, frozenset())
+        # Of a reduction also groups without elements have a result.
+        is_empty = groups == 0 if self.reduces else not (sizes[:, 0].astype("i8") * sizes[:, 1]).any()
+        workspace = workspace_bytes(self.compiled, groups, turns_in_all(tables) if self.reduces else 0)
+        return Bound(arrays, bound, sources, numbers, hazards, is_empty, workspace)
 
     def _bind_packed(self, given: Mapping[str, Any], copies: Callable[[Arrays], Arrays] | None) -> Bound:
         description, epilogue = self.description, self.description.gemm.epilogue
@@ -130,6 +160,7 @@ class GroupedVariant(Variant[GroupedDescription]):
         vectors = [each for each in epilogue.stored if each.name not in self.operands]
         for each in vectors:  # before anything is copied
             packed_vector(packing, each, cast(Array, arrays[each.name]), problem)
+        check_reductions(epilogue, problem)
         self._check_scales(arrays, problem)
         if copies is not None:
             arrays = copies(arrays)
@@ -156,9 +187,20 @@ class GroupedVariant(Variant[GroupedDescription]):
             bound["scales"] = self._scales(cast("dict[str, Array]", arrays))
             sources |= {"scales[0]": SCALES[0], "scales[1]": SCALES[1]}
         is_empty = 0 in (problem.m, problem.n, problem.batches)
-        return Bound(
-            arrays, bound, sources, numbers, hazards, is_empty, workspace_bytes(self.compiled, problem.batches)
-        )
+        turns = most_turns(self.compiled, m, n, problem.k, problem.batches)
+        workspace = workspace_bytes(self.compiled, problem.batches, turns)
+        return Bound(arrays, bound, sources, numbers, hazards, is_empty, workspace)
+
+    def workspace_of(self, problem: GroupedProblem) -> int:
+        """The bytes of workspace of a call with these groups."""
+        if self.description.gemm.is_compiled_transposed:
+            problem = problem.transposed()
+        if self.is_list:
+            turns = tiles_before(self.compiled, problem.sizes)[-1]
+        else:
+            whole = problem.whole(self.compiled.packing)
+            turns = most_turns(self.compiled, whole.m, whole.n, whole.k, whole.batches)
+        return workspace_bytes(self.compiled, problem.groups, turns)
 
     def _hazards(self, arrays: Arrays) -> list[Hazard]:
         """Raise `ArgumentError` for what cannot be written, or shares memory with what is written."""
@@ -169,6 +211,19 @@ class GroupedVariant(Variant[GroupedDescription]):
             check_written(name, each)
         inputs = {name: each for name, each in plain.items() if name not in outputs}
         return check_hazards(written, inputs, frozenset(self.operands) - {"A", "B"})
+
+    def check_scalars(self, arguments: Mapping[str, Any]) -> None:
+        """Raise `ArgumentError` for scalars in memory that share it with matrices of lists of which one is written.
+
+        `arguments` have the tables of the lists. A call that is like an earlier one may have others.
+        """
+        outputs = {each.name for each in self.description.gemm.epilogue.outputs}
+        for name in [each.name for each in self.scalars]:
+            scalar = cast(Array, read(name, arguments.get(name)))
+            for other in self.lists if name in outputs else outputs.intersection(self.lists):
+                for place, each in cast(Numbers, arguments[other]).around(scalar):
+                    listed, alone = {f"{other}[{place}]": each}, {name: scalar}
+                    check_hazards(*((listed, alone) if other in outputs else (alone, listed)), frozenset())
 
     def _check_extents(self, extents: Mapping[str, int]) -> None:
         """Raise `ArgumentError` unless sizes of all groups together, as compiled, are the multiples they have to be."""
@@ -214,25 +269,17 @@ class GroupedVariant(Variant[GroupedDescription]):
 
     def _check_scales(self, arrays: Arrays, problem: Problem) -> None:
         """Raise `ArgumentError` for scales of another type or shape than there are blocks."""
-        if self.description.scales == "none":
-            return
-        along_k, along_n = -(-problem.k // _BLOCK), -(-problem.n // _BLOCK)
-        shapes = ((problem.m, along_k), (problem.batches, along_k, along_n))
-        for name, shape in zip(SCALES, shapes, strict=True):
-            array = cast(Array, arrays[name])
-            dtype = find_numeric_type(array.dtype)
-            if dtype is None or dtype.name != "f32" or array.shape != shape:
-                raise ArgumentError(f"argument '{name}': {array_text(array)} is not f32{list(shape)}, one a block")
+        if self.description.scales != "none":
+            packing = self.description.packing
+            of_a, of_b = scales_shapes(packing, problem.m, problem.n, problem.k)
+            groups = () if packing == "depth" else (problem.batches,)
+            for name, shape in zip(SCALES, (of_a, (*groups, *of_b)), strict=True):
+                check_scales(name, cast(Array, arrays[name]), shape)
 
     @staticmethod
     def _scales(arrays: Mapping[str, Array]) -> tuple[View, View]:
         a, b = (arrays[name] for name in SCALES)
-        groups, along_k, along_n = b.shape
-        steps = b.stride
-        return (
-            View(a, "f32", a.shape, a.stride),
-            View(b, "f32", (along_n, along_k, groups), (steps[2], steps[1], steps[0])),
-        )
+        return View(a, "f32", a.shape, a.stride), View(b, "f32", b.shape[::-1], b.stride[::-1])
 
 
 def _view(given: Array | Table) -> View:

@@ -5,9 +5,10 @@ A thread holds rows × columns of D. They are taken in pieces of a row, group af
 belongs to a column is loaded once and few values are alive at a time. Operands of the next pieces are on their way
 while one is computed. Every access is as wide as alignments allow, and guarded at the edges of D.
 
-The lanes of a warp lie 8 × 4 over its part of D: lanes that differ in their lowest two bits hold other columns of the
-same rows, the others other rows. A reduction adds up what a thread has, then what the warp has, and leaves it as the
-warp's part in the workspace; `reduction_kernel.Finish` puts the parts together, in the same order in every run.
+The lanes of a warp lie 8 × 4 over its part of D, or as `lanes` says: lanes that differ in their lowest bits hold other
+columns of the same rows, the others other rows. A reduction adds up what a thread has, then what the warp has, and
+leaves it as the warp's part in the workspace; `reduction_kernel.Finish` puts the parts together, in the same order in
+every run.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from cutecc.operations.kernels.numeric import numeric
 from cutecc.operations.kernels.problem import matrix
 from cutecc.operations.kernels.regions import region
 from cutecc.operations.kernels.signature import divisors, full_operand
-from cutecc.operations.kernels.warp_reduction import WarpReduction
+from cutecc.operations.kernels.warp_reduction import LANES, WarpReduction
 from cutecc.operations.kernels.workspace import epilogue_cut, parts_name
 from cutecc.operations.operand import type_bits
 
@@ -46,6 +47,7 @@ class FusedEpilogue:
         self.description, self.epilogue = description, description.epilogue
         self.cut = epilogue_cut(description)
         self.compute = numeric(self.epilogue.compute)
+        self.lanes = LANES
         self.n_divisor = divisors(description)["N"]
         self.steps = {
             kind: [step for step in self.epilogue.steps if step.kind == kind]
@@ -104,7 +106,7 @@ class FusedEpilogue:
         pieces = _Pieces(self, sums, access, problem, batch, operands, early or {}, takers or {})
         pieces.run()
         for output, reduction in pieces.reductions.items():
-            reduction.store(self._part(self.epilogue.operand(output), problem, batch, workspace, slices, tile, warp))
+            reduction.store(self.part(self.epilogue.operand(output), problem, batch, workspace, slices, tile, warp))
 
     def of_batch(self, operand: Input | Output, argument, problem, batch) -> Any:
         """A full operand, or a vector as the broadcast that it is, as a matrix (M, N); a scalar as a number."""
@@ -125,7 +127,7 @@ class FusedEpilogue:
             return min(operand.alignment, self.n_divisor)
         return full.alignment if full.is_along_rows else 1
 
-    def _part(self, output: Output, problem, batch, workspace, slices, tile, warp) -> cute.Tensor:
+    def part(self, output: Output, problem, batch, workspace, slices, tile, warp) -> cute.Tensor:
         """Where the warp leaves its part of a reduction: a vector in global memory."""
         m, n, _, batches = problem[:4]
         along_m, along_n = (tile[mode] * self.cut.warps[mode] + warp[mode] for mode in (0, 1))
@@ -150,7 +152,7 @@ class _Pieces:
         }
         self.groups = self.patch.groups(GROUP)
         self.reductions = {
-            output.name: WarpReduction(output, self.epilogue, access)
+            output.name: WarpReduction(output, self.epilogue, access, fused.lanes)
             for output in self.epilogue.outputs
             if output.reduction != "none"
         }

@@ -30,6 +30,10 @@ class GemmKernel:
         self.accumulator = numeric(description.instruction.accumulator)
         self.__name__ = description.kernel_name
 
+    def counted(self, problem, a):
+        """The problem with as many rows as tiles are made of, which parts of reductions are counted by."""
+        return problem
+
     def launch(self, problem, a, b, operands, workspace, slices, multiprocessors, stream) -> None:
         """Launch the family's kernel; `operands` are those of `product`."""
         raise NotImplementedError
@@ -46,11 +50,16 @@ class GemmKernel:
         if self.description.mode == "split_k_parallel":
             partials = partial_sums(self.description, workspace, problem, slices)
             self.launch(problem, a, b, (partials,), workspace, slices, multiprocessors, stream)
+            partials = self.summed(partials, stream)
             Summation(self.description).launch(problem, partials, operands, workspace, slices, stream)
         else:
             self.launch(problem, a, b, operands, workspace, slices, multiprocessors, stream)
         if self.description.epilogue.has_reductions:
-            Finish(self.description).launch(problem, operands, workspace, slices, stream)
+            Finish(self.description).launch(self.counted(problem, a), operands, workspace, slices, stream)
+
+    def summed(self, partials: cute.Tensor, stream) -> cute.Tensor:
+        """The slices of parallel split K that are to be added up: (M, N, slice). A family may add up some before."""
+        return partials
 
     @cute.jit
     def conclude(

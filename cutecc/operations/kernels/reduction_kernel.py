@@ -4,6 +4,7 @@
 | kernel | block | grid | work |
 |---|---|---|---|
 | summation | 128 threads | a block for each 32×64 of D | adds up the slices in their order, then runs the epilogue |
+| sums of slices | 256 threads | 256 sums a block | adds up many slices of a small D, for the summation |
 | finish of `row`, `column` | 256 threads | 256 results a block, batches along Y | a thread adds up the parts of one |
 | finish of `scalar` | 256 threads | a block for each batch | adds up all parts: a thread's own, then a tree |
 
@@ -34,13 +35,15 @@ FINISH_THREADS = 256
 class Summation:
     """Adds up the slices of parallel split K, and runs the epilogue of `description`."""
 
-    def __init__(self, description: GemmDescription):
+    def __init__(self, description: GemmDescription, alignment: int | None = None):
+        """Sums of a row are aligned to some elements, to 16 bytes if not given."""
         self.description, self.epilogue = description, FusedEpilogue(description)
         self.tile, self.warps = SUMMING_CUT.tile, SUMMING_CUT.warps
         self.dtype = numeric(partial_type(description))
         # Its blocks may be launched while those before it end.
         self.starts_early = description.family == "sm90"
         self.vector = partial_row(description, 1)
+        self.alignment = alignment or self.vector
 
     def launch(self, problem, partials, operands, workspace, slices, stream) -> None:
         """`partials` is (M, N, slice)."""
@@ -64,7 +67,7 @@ class Summation:
         sums = cute.make_rmem_tensor(places.shape, self.dtype)
         sums.fill(0)
         access = Access(places, *problem[:2])
-        for index in cutlass.range(slices, unroll=4):
+        for index in cutlass.range(partials.shape[2], unroll=4):
             self.add(sums, access, partials[None, None, index])
         warp = warp_place(thread, self.warps)
         self.epilogue.apply(
@@ -73,10 +76,38 @@ class Summation:
 
     def add(self, sums, access: Access, partials) -> None:
         for row in access.patch.rows:
-            piece = access.load(partials, self.vector, access.patch.columns, row)
+            piece = access.load(partials, self.alignment, access.patch.columns, row)
             for i, column in enumerate(access.patch.columns):
                 at = access.patch.index[row, column]
                 sums[at] = sums[at] + piece[i]
+
+
+class SliceSums:
+    """Adds up many slices of a small D before `Summation` takes them as one: the first gets the sums of all."""
+
+    def launch(self, partials, stream) -> None:
+        """`partials` is (M, N, slice), each slice in one piece."""
+        m, _, slices = partials.shape
+        row, _, of_slice = partials.stride
+        count = cutlass.Int32(m * row)
+        sums = cute.make_tensor(partials.iterator, cute.make_layout((count, slices), stride=(1, of_slice)))
+        self.kernel(sums).launch(
+            grid=(ceil_div(count, FINISH_THREADS), 1, 1), block=(FINISH_THREADS, 1, 1), stream=stream, use_pdl=True
+        )
+
+    @cute.kernel
+    def kernel(self, sums):
+        """One sum a thread."""
+        thread, _, _ = cute.arch.thread_idx()
+        block, _, _ = cute.arch.block_idx()
+        cute.arch.griddepcontrol_launch_dependents()
+        cute.arch.griddepcontrol_wait()
+        place = block * FINISH_THREADS + thread
+        if place < sums.shape[0]:
+            found = sums[place, 0]
+            for index in cutlass.range(1, sums.shape[1], unroll=16):
+                found = found + sums[place, index]
+            sums[place, 0] = found
 
 
 class Finish:
@@ -96,7 +127,9 @@ class Finish:
             extent = {"row": n, "column": m}.get(operand.kind, 1)
             parts = region(self.description, workspace, problem, slices, parts_name(operand.name), self.compute)
             strides = (cutlass.Int64(batches) * extent, cutlass.Int64(extent), 1)
-            parts = cute.make_tensor(parts.iterator, cute.make_layout((count, batches, extent), stride=strides))
+            # Of rows that tiles fill up with, there are no results.
+            results = 1 if operand.kind == "scalar" else argument.shape[0]
+            parts = cute.make_tensor(parts.iterator, cute.make_layout((count, batches, results), stride=strides))
             is_one = operand.kind == "scalar"
             kernel, blocks = (self.all, 1) if is_one else (self.each, ceil_div(extent, FINISH_THREADS))
             kernel(operand, parts, argument).launch(
@@ -105,11 +138,11 @@ class Finish:
 
     @cute.kernel
     def each(self, output: cutlass.Constexpr, parts, target):
-        """One result a thread: `parts` is (part, batch, result), `target` (result, batch)."""
+        """One result a thread: `parts` is (part, batch, result), `target` (result, batch), which may have fewer."""
         thread, _, _ = cute.arch.thread_idx()
         block, batch, _ = cute.arch.block_idx()
         place = block * FINISH_THREADS + thread
-        if place < parts.shape[2]:
+        if place < target.shape[0]:
             found = self.nothing(output)
             for part in cutlass.range(parts.shape[0], unroll=4):
                 found[0] = self.reduced(output, found[0], parts[part, batch, place])
@@ -120,12 +153,17 @@ class Finish:
         """One result a block: `parts` is (part, batch, 1), `target` (batch)."""
         thread, _, _ = cute.arch.thread_idx()
         _, batch, _ = cute.arch.block_idx()
-        of_warps = cutlass.utils.SmemAllocator().allocate_tensor(
-            self.compute, cute.make_layout(FINISH_THREADS // WARP), 16
-        )
         found = self.nothing(output)
         for part in cutlass.range(thread, parts.shape[0], FINISH_THREADS, unroll=4):
             found[0] = self.reduced(output, found[0], parts[part, batch, 0])
+        self.conclude(output, found, target, batch, thread)
+
+    @cute.jit
+    def conclude(self, output: cutlass.Constexpr, found, target, place, thread):
+        """Reduce what each thread of a block has found to one result, and store it."""
+        of_warps = cutlass.utils.SmemAllocator().allocate_tensor(
+            self.compute, cute.make_layout(FINISH_THREADS // WARP), 16
+        )
         self.over_lanes(output, found, WARP)
         if thread % WARP == 0:
             of_warps[thread // WARP] = found[0]
@@ -134,7 +172,7 @@ class Finish:
             found[0] = of_warps[thread % (FINISH_THREADS // WARP)]
             self.over_lanes(output, found, FINISH_THREADS // WARP)
             if thread == 0:
-                target[batch] = self.rounded(output, found)
+                target[place] = self.rounded(output, found)
 
     def over_lanes(self, output: Output, found, lanes: int) -> None:
         """Reduce over groups of `lanes` lanes."""

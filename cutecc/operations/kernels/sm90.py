@@ -85,16 +85,16 @@ def out_columns(description: GemmDescription, result: Output) -> int:
     return columns if columns * bits >= 2 * WIDEST_ALIGNMENT * 8 else 0
 
 
-def shared_memory_bytes(description: GemmDescription) -> int:
-    """Dynamic shared memory of one threadblock: stages, boxes of D, barriers."""
+def shared_memory_bytes(description: GemmDescription, beside: int = 0) -> int:
+    """Dynamic shared memory of one threadblock: stages, boxes of D, barriers and what lies beside these."""
     m, n, k = description.tile.threadblock
     stages = description.tile.stages
     used = (m * description.a.bits + n * description.b.bits) * k // 8 * stages
     if out := result(description):
         box = INSTRUCTION_M * out_columns(description, out) * type_bits(out.dtype) // 8
         used += box * OUT_BUFFERS * warpgroups(description)
-    barriers = 2 * stages + 2
-    return used + -(-barriers * BARRIER_BYTES // STAGES_ALIGNMENT) * STAGES_ALIGNMENT
+    beside += (2 * stages + 2) * BARRIER_BYTES
+    return used + -(-beside // STAGES_ALIGNMENT) * STAGES_ALIGNMENT
 
 
 def accepts(description: GemmDescription) -> Refusal | None:

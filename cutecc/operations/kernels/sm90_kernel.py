@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import cutlass
@@ -56,7 +57,7 @@ class Sm90Gemm(Sm90Stages):
         """Launch the kernel with so many clusters."""
         (tma_a, a, a_layout), (tma_b, b, b_layout), (tma_d, d, d_layout) = transfers
         along_m, along_n = self.cluster
-        tiled_mma = make_tiled_mma(self.description, self.tile[1])
+        tiled_mma = make_tiled_mma(self.description, self.columns)
         box_mma = make_tiled_mma(self.description, self.box[1])
         self.kernel(
             *(problem, tma_a, a, tma_b, b, tma_d, d, tiled_mma, box_mma, a_layout, b_layout, d_layout),
@@ -114,6 +115,7 @@ class Sm90Gemm(Sm90Stages):
         full = allocator.allocate_array(cutlass.Int64, self.stages)
         empty = allocator.allocate_array(cutlass.Int64, self.stages)
         turns = allocator.allocate_array(cutlass.Int64, 2)
+        beside = self.allocate_beside(allocator)
         staged_a = self.allocate(allocator, self.description.a.dtype, a_layout)
         staged_b = self.allocate(allocator, self.description.b.dtype, b_layout)
         staged_d = None
@@ -129,11 +131,14 @@ class Sm90Gemm(Sm90Stages):
             if cutlass.const_expr(self.registers is not None):
                 cute.arch.setmaxregister_decrease(self.registers[0])
             if warp_index == 0:
-                self.produce(problem, slices, (tma_a, a, staged_a), (tma_b, b, staged_b), full, empty)
+                sources = partial(self.sources, (tma_a, a, staged_a), (tma_b, b, staged_b))
+                self.produce(problem, slices, sources, full, empty, self.fetch)
+            if cutlass.const_expr(beside is not None):
+                self.fill_beside(warp_index, problem, slices, beside, full, empty)
         else:
             if cutlass.const_expr(self.registers is not None):
                 cute.arch.setmaxregister_increase(self.registers[1])
-            staged, barriers, out = (staged_a, staged_b), (full, empty, turns), (tma_d, d, staged_d, box_mma)
+            staged, barriers, out = (staged_a, staged_b, beside), (full, empty, turns), (tma_d, d, staged_d, box_mma)
             place = (thread - WARPGROUP, group - 1)
             self.consume(problem, slices, tiled_mma, staged, barriers, operands, out, workspace, *place)
 
@@ -174,17 +179,17 @@ class Sm90Gemm(Sm90Stages):
         return self.task(cutlass.min(position + ahead, tasks - 1), problem, slices).steps
 
     @cute.jit
-    def produce(self, problem, slices, load_a, load_b, full, empty):
-        """Fetch every tile of A and B into the ring; one warp runs this."""
+    def produce(self, problem, slices, sources, full, empty, fetch):
+        """Fetch into the ring what every task of this block needs, by `fetch` from `sources()`; one warp runs this."""
         cluster, clusters = self.turn()
-        sources = self.sources(load_a, load_b)
+        found = sources()
         stage = cutlass.Int32(0)
         phase = cutlass.Int32(1)  # a fresh barrier counts as just past phase 1: the first round does not wait
         tasks = self.tasks(problem, slices)
         position = self.begin(cluster, problem)
         while self.is_left(position, tasks):
             task = self.task(position, problem, slices)
-            stage, phase = self.fetch(task, problem, sources, full, empty, stage, phase)
+            stage, phase = fetch(task, problem, found, full, empty, stage, phase)
             position = self.advance(position, clusters, problem)
         if cutlass.const_expr(self.cluster != (1, 1)):
             # A block must not end while others of its cluster still arrive at its barriers.
@@ -207,7 +212,7 @@ class Sm90Gemm(Sm90Stages):
     @cute.jit
     def consume(self, problem, slices, tiled_mma, staged, barriers, operands, out, workspace, thread, group):
         """Multiply tile after tile, and run the epilogue of each; a warpgroup runs this."""
-        (staged_a, staged_b), (full, empty, turns) = staged, barriers
+        (staged_a, staged_b, beside), (full, empty, turns) = staged, barriers
         cluster, clusters = self.turn()
         rows_of = 0 if self.is_pingpong else group
         own_rows = cute.local_tile(staged_a, (self.rows, self.tile[2]), (rows_of, 0, None))
@@ -241,7 +246,7 @@ class Sm90Gemm(Sm90Stages):
             if steps == 0:
                 self.words(sums).fill(0)
             stage, phase, last = self.multiply(
-                tiled_mma, sums, fragment_a, fragment_b, task, coordinates, full, empty, stage, phase, thread
+                tiled_mma, sums, (fragment_a, fragment_b, beside), task, coordinates, full, empty, stage, phase, thread
             )
             if cutlass.const_expr(self.is_pingpong):
                 self.pass_turn(turns + (1 - group), thread)
@@ -288,11 +293,12 @@ class Sm90Gemm(Sm90Stages):
             cute.arch.mbarrier_arrive(turn)
 
     @cute.jit
-    def multiply(self, tiled_mma, sums, fragment_a, fragment_b, task, coordinates, full, empty, stage, phase, thread):
+    def multiply(self, tiled_mma, sums, staged, task, coordinates, full, empty, stage, phase, thread):
         """Issue the products of every step; those of the last may still be under way.
 
         Returns the next place in the ring, and the stage that is read last.
         """
+        fragment_a, fragment_b, _ = staged
         last = stage
         for step in range(task.steps):
             cute.arch.mbarrier_wait(full + stage, phase)

@@ -27,6 +27,10 @@ class Sm90Stages(GemmKernel):
         self.tile, self.stages, self.cluster = tile.threadblock, tile.stages, tile.cluster
         self.is_pingpong = tile.schedule == "pingpong"
         self.warpgroups, self.rows = sm90.warpgroups(description), sm90.rows_of_warpgroup(description)
+        self.columns = self.tile[1]
+        """Of a `wgmma`."""
+        self.fillers = 1
+        """Arrivals that fill a stage: that of the warp which has TMA write it."""
         self.registers = sm90.registers(description)
         # Clusters, not blocks, are what takes turns.
         of_cluster = (self.tile[0] * self.cluster[0], self.tile[1] * self.cluster[1])
@@ -75,6 +79,10 @@ class Sm90Stages(GemmKernel):
         """Shared memory of a swizzled layout."""
         return allocator.allocate_tensor(numeric(dtype), layout.outer, sm90.STAGES_ALIGNMENT, swizzle=layout.inner)
 
+    def allocate_beside(self, allocator):
+        """Shared memory of what stages hold besides tiles of A and B, or `None`."""
+        return None
+
     @cute.jit
     def initialize(self, full, empty, turns, thread):
         """Set up the barriers of the whole cluster.
@@ -87,7 +95,7 @@ class Sm90Stages(GemmKernel):
         readers = (along_m + along_n - 1) * warps
         if thread == 0:
             for stage in cutlass.range_constexpr(self.stages):
-                cute.arch.mbarrier_init(full + stage, 1)
+                cute.arch.mbarrier_init(full + stage, self.fillers)
                 cute.arch.mbarrier_init(empty + stage, readers)
             for which in cutlass.range_constexpr(2):
                 cute.arch.mbarrier_init(turns + which, WARPGROUP // WARP)

@@ -12,15 +12,16 @@ from cutecc.operations.kernels.access import Access, vector_copy
 from cutecc.operations.kernels.epilogue_arithmetic import neutral, reduced
 from cutecc.operations.kernels.numeric import numeric
 
-COLUMN_LANES, ROW_LANES = (1, 2), (4, 8, 16)
-"""Distances of the lanes that hold other columns of the same rows, and other rows of the same columns."""
+LANES = (8, 4)
+"""Of a warp along rows and along columns, the neighbours along columns."""
+_WARP = 32
 
 
 class WarpReduction:
     """One output that is a reduction: a thread takes its pieces in, and then a warp stores what it has found."""
 
-    def __init__(self, output: Output, epilogue: Epilogue, access: Access):
-        self.output, self.epilogue, self.access = output, epilogue, access
+    def __init__(self, output: Output, epilogue: Epilogue, access: Access, lanes: tuple[int, int] = LANES):
+        self.output, self.epilogue, self.access, self.across = output, epilogue, access, lanes[1]
         self.compute = numeric(epilogue.compute)
         self.found: dict[tuple[int, ...], cute.TensorSSA] = {}
         """By columns, by row, or the only one."""
@@ -43,11 +44,11 @@ class WarpReduction:
         lane = cute.arch.lane_idx()
         match self.output.kind:
             case "row":
-                lanes, writes = ROW_LANES, lane < 4
+                lanes, writes = distances(self.across, _WARP), lane < self.across
             case "column":
-                lanes, writes = COLUMN_LANES, lane % 4 == 0
+                lanes, writes = distances(1, self.across), lane % self.across == 0
             case _:
-                lanes, writes = COLUMN_LANES + ROW_LANES, lane == 0
+                lanes, writes = distances(1, _WARP), lane == 0
         for places, value in self.found.items():
             for distance in lanes:
                 value = self._reduced(value, exchanged(value, distance))
@@ -84,6 +85,11 @@ class WarpReduction:
             pairs = [self._reduced(*single[i : i + 2]) for i in range(0, len(single) - 1, 2)]
             single = pairs + single[len(single) & ~1 :]
         return single[0]
+
+
+def distances(first: int, end: int) -> list[int]:
+    """The powers of two from `first` to below `end`: of lanes that hold what is reduced."""
+    return [1 << bit for bit in range(first.bit_length() - 1, end.bit_length() - 1)]
 
 
 def exchanged(value: cute.TensorSSA, distance: int) -> cute.TensorSSA:

@@ -202,7 +202,7 @@ REFUSED: dict[str, tuple[str, bytes, str]] = {
         "another cubin than the manifest notes",
     ),
     "of a missing file": ("record", packed(lambda content: content["files"].clear()), "incomplete"),
-    "a bomb": ("record", zlib.compress(bytes(1 << 29)), "too large"),
+    "a bomb": ("record", b"a bomb", "too large"),  # which takes a second to make
     "cut short": ("record", entry(KEYS[0])[:-20], "cut short"),
     "of a newer manifest": (
         "record",
@@ -216,6 +216,8 @@ REFUSED: dict[str, tuple[str, bytes, str]] = {
 @pytest.mark.parametrize("case", REFUSED)
 def test_one_that_is_refused_leaves_the_others(case: str, tmp_path: Path) -> None:
     name, content, message = REFUSED[case]
+    if case == "a bomb":
+        content = zlib.compress(bytes(1 << 29))
     if name in ("record", "direct"):
         name = f"{KEYS[0]}.{name}"
         content = sealed(name, content) if content and content[0] != 0xAA else content

@@ -419,7 +419,7 @@ def test_a_mistake_in_a_check_is_told_with_what_was_found_before(
     result = CliRunner().invoke(main.cutecc, ["sanitize", str(bundles / "clean.cutecc")])
     assert result.exit_code == 2
     said = " ".join(result.output.split())
-    assert "warning: the checks accumulators, initialisation, proxies, races ended here, under schedule" in said
+    assert "warning: the checks accumulators, initialisation, layouts, proxies, races ended here, under" in said
     assert "by a mistake of cutecc's own: IndexError: no such place" in said
     assert "Traceback" not in said
     assert result.output.endswith("nothing found, and not all was checked\n")

@@ -51,13 +51,22 @@ TITLES = {
     "tensor_copy": "TMA",
     "tensormap": "TMA descriptors",
     "cluster": "clusters",
+    "launch_control": "cluster launch control",
     "control_hints": "hints",
     "calls": "ends, debugging",
+    "tcgen05_allocation": "allocation of tensor memory",
+    "tcgen05_transfer": "tensor memory and registers",
+    "tcgen05_pipe": "order of `tcgen05`",
+    "tcgen05_copy": "shared memory into tensor memory",
+    "tcgen05_mma": "products in tensor memory",
     "video": "several integers in a register",
 }
 
 
-SHOWN_IN_PARTS = {"bar", "barrier", "cp", "fence", "griddepcontrol", "mbarrier", "red", "st", "tensormap", "wgmma"}
+SHOWN_IN_PARTS = {
+    *("bar", "barrier", "cp", "fence", "griddepcontrol", "mbarrier", "red", "st", "tcgen05"),
+    *("tensormap", "wgmma"),
+}
 """Opcodes whose first modifiers tell operations apart; of others, types do."""
 STATE_SPACE_OR_MANNER = {"global", "sync", "aligned"}
 MOST_CHOICES = 3
@@ -70,7 +79,7 @@ def operations(pattern: str) -> set[str]:
     found = {opcode}
     for part in parts if opcode in SHOWN_IN_PARTS else []:
         names = part.strip("{}").split(",")
-        words = all(re.fullmatch(r"(?!shared)[a-z_]+(::generic)?", each) for each in names)
+        words = all(re.fullmatch(r"(?!shared)[a-z_]+(::(generic|ld|st|[a-z]+_thread_sync))?", each) for each in names)
         if len(names) > MOST_CHOICES or part in STATE_SPACE_OR_MANNER or not words:
             break
         found = {f"{each}.{name}" for each in found for name in names}
@@ -106,7 +115,8 @@ def test_the_checks_are_those_there_are() -> None:
     assert [name.strip("`") for name, _ in rows_below("| check | finds |")] == list(CHECK_NAMES)
 
 
-VARIABLE = re.compile(r"\d+|%\w+|'trap'|\b(?:reads|written|shared|accumulator|a tensor copy|memory that|times|bytes)\b")
+WORDS = ("reads", "written", "shared", "accumulator", "a tensor copy", "memory that", "times", "bytes", "a swizzle of")
+VARIABLE = re.compile(rf"a tcgen05\.\w+|tcgen05\.fence::\w+|\d+|%\w+|'trap'|\b(?:{'|'.join(WORDS)})\b")
 """What of a message depends on the kernel."""
 
 

@@ -45,7 +45,6 @@ def reports(tmp_path_factory: pytest.TempPathFactory, small_kernel) -> dict[str,
     return found
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_the_process_is_as_it_was(reports, when: str) -> None:
     report = reports[when]

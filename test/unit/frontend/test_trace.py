@@ -195,3 +195,15 @@ def test_warnings_are_kept_and_not_printed(capsys: pytest.CaptureFixture[str], t
     assert "\x1b" not in remark.message
     assert (remark.severity, remark.location) == ("warning", f"{path}:6")
     assert capsys.readouterr() == ("", "")
+
+
+def test_marks_for_the_profiler_are_no_error(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "marked.py"
+    file.write_text(
+        "import cutlass\nfrom cutlass import cute\nfrom cutlass.cute.experimental import iket\n"
+        "@cute.kernel\ndef marked_kernel():\n    iket.mark('here')\n"
+        "@cute.jit\ndef marked(x: cute.Tensor):\n    marked_kernel().launch(grid=(1, 1, 1), block=(32, 1, 1))\n"
+    )
+    module = trace_file(TraceRequest(str(file), args={"x": parse_spec("f32[?]")}, target="sm_90a"))
+    assert b"iket" in module.bytecode
+    assert capfd.readouterr() == ("", "")

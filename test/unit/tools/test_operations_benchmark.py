@@ -63,7 +63,9 @@ def test_operands_are_as_aligned_as_the_sizes_allow() -> None:
 
 def test_layers_take_part_with_their_gradients() -> None:
     grouped = [each for each in contests() if isinstance(each, Grouped)]
-    assert {(each.pass_, each.balance) for each in grouped} == {(one, other) for one in KINDS for other in BALANCES}
+    plain, scaled = ([each for each in grouped if each.scales == scales] for scales in ("none", "blocks"))
+    assert {(each.pass_, each.balance) for each in plain} == {(one, other) for one in KINDS for other in BALANCES}
+    assert {(each.pass_, each.balance) for each in scaled} == {("fprop", each) for each in BALANCES}
     assert all(sum(each.sizes) == each.rows and len(each.sizes) == each.groups for each in grouped)
     assert any(0 in each.sizes for each in grouped)
     convolutions = [each for each in contests() if isinstance(each, Convolution)]
@@ -117,6 +119,18 @@ def test_layers_have_a_row_with_all_passes() -> None:
     assert head.count("|") == rule.count("|") == row.count("|")
     assert row == "| bf16 | 8:64×32×16 | skewed | 10.0 | 1.250 | **1.250** | 30.0 | 3.750 | **3.750** |"
     assert "| bf16 | wgrad | 1 | 3.750 | 3.750 | 3.750 | 1.00 |" in found["grouped"]
+
+
+def test_layers_with_scales_have_a_table_and_a_bar_of_their_own() -> None:
+    contest = Grouped("f8E4M3FN", "empty", ("x",), groups=8, rows=64, n=32, k=16, balance="empty", scales="blocks")
+    listed = [Found(contest, (timed(f"{PEER}.f", 12.0), timed(f"{PEER}.f, fast", 10.0), timed("x", 8.0)))]
+    found = operations_table.tables(Results("2026-11-27", "NVIDIA H200", "13.0", {}, listed))
+    assert [*found] == ["scaled"]
+    assert found["scaled"][-3:] == [
+        "| e4m3 → bf16 | fprop | 1 | 1.250 | 1.250 | 1.250 | 1.00 |",
+        "| e4m3 → bf16 | fprop, torch.f | 1 | 1.500 | 1.500 | 1.500 |  |",
+        "| e4m3 → bf16 | fprop, torch.f, fast | 1 | 1.250 | 1.250 | 1.250 |  |",
+    ]
 
 
 def test_remarks_are_footnotes_of_the_rows_that_they_name(

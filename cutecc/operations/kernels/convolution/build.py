@@ -29,6 +29,8 @@ def kernel(description: ConvolutionDescription) -> Any:
 
 
 def _hopper(description: ConvolutionDescription) -> Any:
+    if description.is_folded:
+        return _folded(description)
     if description.kind == "wgrad":
         from cutecc.operations.kernels.convolution.sm90_wgrad_kernel import Sm90Wgrad
 
@@ -40,3 +42,11 @@ def _hopper(description: ConvolutionDescription) -> Any:
     from cutecc.operations.kernels.convolution.sm90_kernel import Sm90TapConvolution
 
     return Sm90TapConvolution(description)
+
+
+def _folded(description: ConvolutionDescription) -> Any:
+    from cutecc.operations.kernels.convolution import folded_kernel
+
+    if description.kind == "wgrad":
+        return folded_kernel.FoldedWgrad(description)
+    return (folded_kernel.FoldedStridedDgrad if has_phases(description) else folded_kernel.FoldedTaps)(description)

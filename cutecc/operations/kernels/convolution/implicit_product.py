@@ -11,6 +11,7 @@ import cutlass
 from cutlass import cute
 
 from cutecc.operations.convolution.description import ConvolutionDescription
+from cutecc.operations.kernels.convolution.digits import pixel_of, quotient
 from cutecc.operations.kernels.convolution.multistage_copies import (
     OUTSIDE,
     DigitColumns,
@@ -24,7 +25,9 @@ from cutecc.operations.kernels.convolution.multistage_copies import (
 )
 from cutecc.operations.kernels.convolution.phases import Phase
 from cutecc.operations.kernels.convolution.signature import Geometry
-from cutecc.operations.kernels.convolution.walks import Digit, Odometer, TapWalk, WalkedAxis, pixel_of, quotient
+from cutecc.operations.kernels.convolution.walks import Digit, Odometer, TapWalk, WalkedAxis
+from cutecc.operations.kernels.signature import INTERLEAVED
+from cutecc.operations.operand import Operand
 
 
 def divisors(description: ConvolutionDescription, geometry: Geometry, groups) -> tuple[tuple[Any, ...], ...]:
@@ -35,6 +38,14 @@ def divisors(description: ConvolutionDescription, geometry: Geometry, groups) ->
     pixels = geometry.image if description.kind == "dgrad" else geometry.output
     sizes = pixels, (geometry.channels // groups, *geometry.filter[1:]), geometry.stride
     return tuple(tuple(cute.fast_divmod_create_divisor_v2(size) for size in each) for each in sizes)
+
+
+def channel_distance(tensor: cute.Tensor, operand: Operand):
+    """Elements between channels. Of interleaved ones, those between two that are a multiple of 32 apart, for each.
+
+    Steps of K are multiples of 32, and so are the columns of a thread, of which the first lies within 32.
+    """
+    return tensor.stride[-2] // INTERLEAVED if operand.is_interleaved else 1
 
 
 class ImplicitProduct:
@@ -118,8 +129,9 @@ class ImplicitProduct:
 class Fprop(ImplicitProduct):
     def __init__(self, *arguments):
         super().__init__(*arguments)
-        geometry, (_, of_tap, _) = self.geometry, self.b.stride
-        self.distances = self.a.stride[:-1]
+        geometry, of_tap, gemm = self.geometry, self.b.stride[1], self.description.gemm
+        self.distances = self.a.stride[: self.rank + 1]
+        self.of_channels = channel_distance(self.a, gemm.a), channel_distance(self.b, gemm.b)
         self.first_filter = self.group * self.filters * self.b.stride[0] + cutlass.Int64(self.last_tap) * of_tap
         if self.description.iterator in ("analytic", "optimized"):
             axes = [
@@ -131,20 +143,21 @@ class Fprop(ImplicitProduct):
                 )
                 for axis in range(self.rank)
             ]
-            self.walk = TapWalk(axes, self.channels, self.depth, 1)
+            self.walk = TapWalk(axes, self.channels, self.depth, self.of_channels)
 
     def source_a(self, share: Share) -> Source:
         if self.walk is not None:
-            columns, first = TapColumns(self.walk, share, 0), share.columns[0]
+            columns, first = TapColumns(self.walk, share, 0, self.of_channels[0]), share.columns[0]
         else:
             columns, first = self.digit_columns(share), 0
         rows = [self.row(row, self.group * self.channels + first) for row in share.rows]
         return Source(rows, columns, self.geometry.image)
 
     def source_b(self, share: Share) -> Source:
-        of_filter, of_tap, _ = self.b.stride
+        of_filter, of_tap = self.b.stride[:2]
         if self.walk is not None:
-            columns, first = TapColumns(self.walk, share, 1), self.first_filter + share.columns[0]
+            columns = TapColumns(self.walk, share, 1, self.of_channels[1])
+            first = self.first_filter + share.columns[0]
         else:
             digits = [self.channel_digit(), Digit(prod(self.geometry.filter), None, 1, self.tap_direction * of_tap)]
             columns, first = DigitColumns(Odometer(digits, self.depth, share.columns), ()), self.first_filter
@@ -197,7 +210,7 @@ class Dgrad(ImplicitProduct):
             distance = cutlass.Int64(0) if self.divides else cutlass.Int64(shift) * self.distances[axis + 1]
             taps = cutlass.Int64(self.tap_direction * step * self.taps_between[axis])
             axes.append(WalkedAxis(count, shift, distance, taps * of_tap))
-        self.walk = TapWalk(axes, self.filters, self.depth, of_filter)
+        self.walk = TapWalk(axes, self.filters, self.depth, (1, of_filter))
         self.first_filter = self.group * self.filters * of_filter + first_tap * of_tap
 
     def source_a(self, share: Share) -> Source:

@@ -36,7 +36,7 @@ class GatheredPlan(sm80.OperandPlan):
 
     @property
     def copying(self) -> tuple[int, int]:
-        contiguous, other = self.extents[0] // self.vector, self.extents[1]
+        contiguous, other = self._run // self.vector, self.extents[1]
         most = gcd(contiguous, self.threads)
         ways = [(each, gcd(other, self.threads // each)) for each in range(1, most + 1) if most % each == 0]
         full = max(along * across for along, across in ways)
@@ -84,6 +84,13 @@ def tiled_rows(description: ConvolutionDescription, geometry: Geometry) -> Any:
     return round_up(largest, tile) * phase_count(geometry)
 
 
+def reduces_phases(description: ConvolutionDescription) -> bool:
+    """Whether tiles of phases leave parts of reductions over rows; slices of K are added up in tiles of all rows."""
+    gemm = description.gemm
+    over_rows = any(each.reduction != "none" and each.kind != "column" for each in gemm.epilogue.outputs)
+    return tiles_by_phase(description) and gemm.mode == "gemm" and over_rows
+
+
 def accepts(description: ConvolutionDescription) -> Refusal | None:
     """What the code cannot do, once the rules of convolutions and of the product hold."""
     if description.gemm.family == "sm80" and (refused := _registers(description)) is not None:
@@ -92,10 +99,6 @@ def accepts(description: ConvolutionDescription) -> Refusal | None:
         return None
     if description.gemm.mode == "split_k_serial":
         return Refusal("slices of a strided dgrad do not take turns: phases have tiles of their own", ("mode",))
-    for output in description.gemm.epilogue.outputs:
-        if output.reduction != "none" and output.kind != "column" and description.gemm.mode == "gemm":
-            reason = f"columns of a strided dgrad are not reduced, as '{output.name}' is: phases have own tiles"
-            return Refusal(reason, ("epilogue",))
     return None
 
 

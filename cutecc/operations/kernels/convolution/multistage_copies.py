@@ -15,7 +15,8 @@ from typing import Any, Protocol
 import cutlass
 from cutlass import cute
 
-from cutecc.operations.kernels.convolution.walks import Odometer, TapWalk, unsigned
+from cutecc.operations.kernels.convolution.digits import unsigned
+from cutecc.operations.kernels.convolution.walks import Odometer, TapWalk
 from cutecc.operations.kernels.patch import pair
 
 OUTSIDE = -(1 << 30)

@@ -3,15 +3,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import cutlass
 from cutlass import cute
 
 from cutecc.operations.convolution.description import ConvolutionDescription
 from cutecc.operations.kernels import simt_kernel, sm80_copies
 from cutecc.operations.kernels.convolution.implicit_product import KINDS, Dgrad, ImplicitProduct, divisors
-from cutecc.operations.kernels.convolution.multistage import phase_count, sm80_plans, tiled_rows, tiles_by_phase
+from cutecc.operations.kernels.convolution.multistage import (
+    phase_count,
+    reduces_phases,
+    sm80_plans,
+    tiled_rows,
+    tiles_by_phase,
+)
 from cutecc.operations.kernels.convolution.phases import Phase
 from cutecc.operations.kernels.convolution.signature import Geometry
+from cutecc.operations.kernels.signature import full_operand
 from cutecc.operations.kernels.simt_kernel import SimtGemm
 from cutecc.operations.kernels.sm80_kernel import Sm80Gemm
 from cutecc.operations.kernels.split_k import slice_of
@@ -28,15 +37,27 @@ class MultistageConvolution:
     @cute.jit
     def __call__(self, problem, geometry, a, b, operands, workspace, slices, multiprocessors, stream):
         """Launch all that the operation takes; `signature.py` says on what."""
+        operands = self.operands_of_product(operands)
         self.launch_all(problem, (Geometry(*geometry), a), b, operands, workspace, slices, multiprocessors, stream)
+
+    def operands_of_product(self, operands) -> tuple[Any, ...]:
+        """Those of the epilogue as it takes them: of interleaved ones M goes through all images."""
+        full = [full_operand(self.description, each) for each in self.description.epilogue.operands]
+        return tuple(
+            of_images(argument) if each is not None and each.is_interleaved else argument
+            for each, argument in zip(full, operands, strict=True)
+        )
+
+    def counted(self, problem, a):
+        """Phases have tiles of their own; slices of K are added up in others."""
+        geometry, _ = a
+        return (tiled_rows(self.convolution, geometry), *problem[1:]) if reduces_phases(self.convolution) else problem
 
     def launch(self, problem, a, b, operands, workspace, slices, multiprocessors, stream) -> None:
         """One block for each tile of D, group and slice of K; each phase of a strided dgrad has tiles of its own."""
         geometry, a = a
         groups = 1 if self.convolution.groups == "single" else problem[3]
-        tiled = problem
-        if self.tiles_by_phase:
-            tiled = (tiled_rows(self.convolution, geometry), *problem[1:])
+        tiled = (tiled_rows(self.convolution, geometry), *problem[1:]) if self.tiles_by_phase else problem
         self.kernel(
             *(problem, tiled, geometry, divisors(self.convolution, geometry, groups)),
             *(a, b, operands, workspace, slices),
@@ -58,22 +79,31 @@ class MultistageConvolution:
         if cutlass.const_expr(self.tiles_by_phase):
             tiles = tiled[0] // self.tile[0] // phase_count(geometry)
             phase = Phase(geometry, tile_m // tiles)
-            # Others of the phases are larger.
-            if tile_m % tiles * self.tile[0] < phase.rows:
-                self.compute_phase(phase, problem, tensors, stages, (tile_m % tiles, tile_n), operands, *rest)
+            if self.has_part(tile_m % tiles * self.tile[0], phase):
+                of_phase, results = (tile_m % tiles, tile_n), (operands, phase.row, (tile_m, tile_n))
+                self.compute_phase(
+                    phase, self.counted(problem, (geometry, a)), tensors, stages, of_phase, results, *rest
+                )
         else:
             product = KINDS[self.convolution.kind](self.convolution, problem, *tensors)
-            self.compute(product, problem, stages, (tile_m, tile_n), group, (operands, None), *rest)
+            self.compute(product, problem, stages, (tile_m, tile_n), group, (operands, None, None), *rest)
+
+    def has_part(self, first_row, phase: Phase):
+        """Whether a tile of a phase has rows, others of the phases being larger, or leaves its part of a reduction."""
+        return True if reduces_phases(self.convolution) else first_row < phase.rows
 
     def compute_phase(self, phase: Phase, problem, tensors, stages, tile, operands, *rest) -> None:
         """One tile of the rows of a phase."""
         product = Dgrad(self.convolution, problem, *tensors, phase=phase)
-        self.compute(product, problem, stages, tile, tensors[-1], (operands, phase.row), *rest)
+        self.compute(product, problem, stages, tile, tensors[-1], operands, *rest)
 
     def apply(self, sums, coordinates, problem, batch, operands, workspace, slices, tile, warp):
-        """The epilogue of one tile; `operands` are the kernel's, and which row of D one of the product is."""
-        operands, rows = operands
-        place = {"workspace": workspace, "slices": slices, "tile": tile, "warp": warp}
+        """The epilogue of one tile.
+
+        `operands` are the kernel's, which row of D one of the product is, and which of the tiles of all phases this is.
+        """
+        operands, rows, among = operands
+        place = {"workspace": workspace, "slices": slices, "tile": among or tile, "warp": warp}
         self.epilogue.apply(sums, coordinates, problem, batch, operands, rows=rows, **place)
 
     def compute(
@@ -93,6 +123,13 @@ class MultistageConvolution:
     def end(self, first, steps):
         """Where fetches end by themselves; `None` where nothing behind the last step is asked for."""
         return None
+
+
+def of_images(tensor: cute.Tensor) -> cute.Tensor:
+    """The interleaved (pixel, 32, channels / 32, image) as (M, 32, N / 32, L), where M goes through all images."""
+    (pixels, together, groups, images), (of_pixel, of_channel, of_group, of_image) = tensor.shape, tensor.stride
+    shape, stride = ((pixels, images), together, groups, 1), ((of_pixel, of_image), of_channel, of_group, 0)
+    return cute.make_tensor(tensor.iterator, cute.make_layout(shape, stride=stride))
 
 
 class Sm80Convolution(MultistageConvolution, Sm80Gemm):

@@ -16,8 +16,8 @@ from typing import Any
 import cutlass
 from cutlass import cute
 
+from cutecc.operations.kernels.convolution.digits import pixel_of, quotient, where
 from cutecc.operations.kernels.convolution.signature import Geometry
-from cutecc.operations.kernels.convolution.walks import pixel_of, quotient, where
 
 BEYOND = 1 << 30
 """A tap that no filter has."""

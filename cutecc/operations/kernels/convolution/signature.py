@@ -20,6 +20,9 @@ third, (M, N, L): rows at one distance, groups side by side in a row (`wgrad`: b
 must be dense but for the distance of rows. Channels and filters of a group are multiples of the alignments of the
 tensors that they are contiguous in.
 
+Interleaved activations are (image, D, H, W, channels / 32, 32), filters (filter, tap, channels / 32, 32), all distances
+multiples of 32. Interleaved D and other full operands are (pixel, 32, filters / 32, image).
+
 `depthwise` convolutions have a channel a group, and L = 1: D is (N·P·Q, channels), of `wgrad` (channels, taps). Filters
 are (channel, tap, 1), whose taps are contiguous, and promise no alignment.
 """
@@ -32,8 +35,16 @@ from typing import Any, NamedTuple
 
 from cutecc.operations.convolution.description import ConvolutionDescription, Kind
 from cutecc.operations.description import GemmDescription
+from cutecc.operations.epilogue.values import Input, Output
 from cutecc.operations.kernels import signature as gemm_signature
-from cutecc.operations.kernels.signature import divisors, is_persistent, mode_spec, operand_spec
+from cutecc.operations.kernels.signature import (
+    INTERLEAVED,
+    divisors,
+    full_operand,
+    is_persistent,
+    mode_spec,
+    operand_spec,
+)
 from cutecc.operations.kernels.workspace import needs_workspace
 from cutecc.operations.operand import WIDEST_ALIGNMENT, Operand
 
@@ -72,8 +83,9 @@ def specs(description: ConvolutionDescription) -> dict[str, str]:
     """The argument spec of each parameter, in their order: what `cutecc.compile` takes, and `Job.args`."""
     gemm, rank = product(description), description.rank
     sizes = {name: mode_spec(name, divisor) for name, divisor in divisors(gemm).items()}
-    operands = [operand_spec(gemm, each, sizes) for each in gemm.epilogue.operands]
+    operands = [_interleaved(gemm, each) or operand_spec(gemm, each, sizes) for each in gemm.epilogue.operands]
     extents = f"({', '.join(['i32'] * rank)},)"
+    takes_workspace = description.is_folded or needs_workspace(gemm)
     a, b = (
         _tensor(description, name, operand)
         for name, operand in zip(TENSORS[description.kind], (description.gemm.a, description.gemm.b), strict=True)
@@ -84,7 +96,7 @@ def specs(description: ConvolutionDescription) -> dict[str, str]:
         "a": a,
         "b": b,
         "operands": f"({', '.join(operands)},)",
-        "workspace": f"u8[?] align={WIDEST_ALIGNMENT}" if needs_workspace(gemm) else "none",
+        "workspace": f"u8[?] align={WIDEST_ALIGNMENT}" if takes_workspace else "none",
         "slices": "i32" if gemm.mode in ("split_k_serial", "split_k_parallel") else "none",
         "multiprocessors": "i32" if is_persistent(gemm) else "none",
         "stream": "stream",
@@ -118,13 +130,25 @@ def problem(description: ConvolutionDescription, geometry: Geometry, groups: Any
 
 def _tensor(description: ConvolutionDescription, name: str, operand: Operand) -> str:
     align, stride = operand.alignment_bytes, mode_spec("", operand.alignment, bits=64)
+    channels = [mode_spec("", operand.alignment)]
+    if operand.is_interleaved:
+        stride, channels = mode_spec("", INTERLEAVED, bits=64), ["?", str(INTERLEAVED)]
     if name == "filters":
         if description.groups == "depthwise":
             return f"{operand.dtype}[?filters, ?taps, 1]:(?{{i64}}, 1, 1)"
-        modes, strides = ["?filters", "?taps", mode_spec("", operand.alignment)], [stride, stride]
+        modes = ["?filters", "?taps", *channels]
     elif (description.kind, name) == ("wgrad", "outputs") and description.groups != "depthwise":
-        modes, strides = ["?K", mode_spec("", operand.alignment)], [stride]
+        modes = ["?K", *channels]
     else:
-        modes = ["?images", *(f"?{letter}" for letter in _EXTENTS[name][-description.rank :])]
-        modes, strides = [*modes, mode_spec("", operand.alignment)], [stride] * (description.rank + 1)
-    return f"{operand.dtype}[{', '.join(modes)}]:({', '.join([*strides, '1'])}) align={align}"
+        modes = ["?images", *(f"?{letter}" for letter in _EXTENTS[name][-description.rank :]), *channels]
+    strides = [*[stride] * (len(modes) - 1), "1"]
+    return f"{operand.dtype}[{', '.join(modes)}]:({', '.join(strides)}) align={align}"
+
+
+def _interleaved(gemm: GemmDescription, operand: Input | Output) -> str | None:
+    """A full operand of the epilogue with 32 channels together; `None` for all others."""
+    full = full_operand(gemm, operand)
+    if full is None or not full.is_interleaved:
+        return None
+    stride = mode_spec("", INTERLEAVED, bits=64)
+    return f"{full.dtype}[?, {INTERLEAVED}, ?, ?]:({stride}, 1, {stride}, {stride}) align={full.alignment_bytes}"

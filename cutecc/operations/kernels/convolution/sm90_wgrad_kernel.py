@@ -42,7 +42,7 @@ class Sm90Wgrad(Sm90Convolution):
         block_m, _ = self.place()
         geometry = self.geometry(problem)
         reach = window(self.convolution, geometry)
-        across = self.columns(geometry, n, problem)
+        across = self.boxes_across(geometry, n, problem)
         step = digits_of(cutlass.Int32(self.tile[2]), reach.extent)
         digits = digits_of(first * self.tile[2] + block_m * self.boxes.pixels, reach.extent)
         for number in range(first, first + steps):
@@ -56,7 +56,7 @@ class Sm90Wgrad(Sm90Convolution):
             digits = added(digits, step, reach.extent)
         return stage, phase
 
-    def columns(self, geometry: Geometry, n, problem) -> list[tuple[Any, list[Any]]]:
+    def boxes_across(self, geometry: Geometry, n, problem) -> list[tuple[Any, list[Any]]]:
         """The first channel and the offsets of the tap of each box of B of a tile; behind the last one, those of it."""
         boxes, taps = self.boxes, all_taps(self.convolution, geometry)
         of_tap = geometry.channels // problem[3] // boxes.channels

@@ -19,6 +19,8 @@ from typing import Any
 import cutlass
 from cutlass import cute
 
+from cutecc.operations.kernels.convolution.digits import digits_of, quotient, where
+
 
 @dataclass(frozen=True)
 class WalkedAxis:
@@ -37,13 +39,13 @@ class WalkedAxis:
 class TapWalk:
     """A step's tap and its first channel, with where they are in the gathered tensor and in the filters."""
 
-    def __init__(self, axes: Sequence[WalkedAxis], channels, depth: int, channel_distance, first_filter=0):
+    def __init__(self, axes: Sequence[WalkedAxis], channels, depth: int, distances: tuple[Any, Any]):
         """`axes` from the slowest to the fastest; a step is `depth` channels long.
 
-        `channel_distance` are the elements between channels of the filters, `first_filter` those before the first tap.
+        `distances` are the elements between channels of the gathered tensor, and of the filters.
         """
         self.axes, self.channels, self.depth = axes, channels, depth
-        self.channel_distance, self.first_filter = cutlass.Int64(channel_distance), cutlass.Int64(first_filter)
+        self.distances = tuple(map(cutlass.Int64, distances))
         self.chunks = (channels + (depth - 1)) // depth
         self.indices = cute.make_rmem_tensor(len(axes), cutlass.Int32)
         self.shifts = cute.make_rmem_tensor(len(axes), cutlass.Int32)
@@ -63,8 +65,7 @@ class TapWalk:
         """Go to a step."""
         tap, chunk = quotient(step, self.chunks)
         self.channel[0] = channel = chunk * self.depth
-        gathered = cutlass.Int64(channel)
-        filters = self.first_filter + cutlass.Int64(channel) * self.channel_distance
+        gathered, filters = (cutlass.Int64(channel) * distance for distance in self.distances)
         for number, axis in reversed(list(enumerate(self.axes))):
             tap, index = quotient(tap, axis.count) if number else (0, tap)
             self.indices[number], self.shifts[number] = index, index * axis.shift
@@ -100,7 +101,7 @@ class TapWalk:
     def go(self, channels) -> None:
         """Go on by some channels."""
         self.channel[0] = self.channel[0] + channels
-        self.move(channels, cutlass.Int64(channels) * self.channel_distance)
+        self.move(*(cutlass.Int64(channels) * distance for distance in self.distances))
 
     def move(self, gathered, filters) -> None:
         self.offsets[0] = self.offsets[0] + cutlass.Int64(gathered)
@@ -136,13 +137,9 @@ class Odometer:
             upper.distance - cutlass.Int64(lower.extent) * lower.distance for lower, upper in pairwise(digits)
         ]
 
-    def digits_of(self, number) -> list[Any]:
+    def digits_of(self, number) -> Sequence[Any]:
         """The digits of a place along K."""
-        found = []
-        for digit in self.digits[:-1]:
-            number, value = quotient(number, digit.divisor)
-            found.append(value)
-        return [*found, number]
+        return digits_of(number, [digit.divisor for digit in self.digits[:-1]])
 
     def offset_of(self, values: Sequence[Any]):
         offset = cutlass.Int64(0)
@@ -176,31 +173,3 @@ class Odometer:
     def is_inside(self, j: int):
         """Whether column `j` is still in K."""
         return self.values[j, len(self.digits) - 1] < self.limits[-1]
-
-
-def where(condition, value):
-    """`value`, or 0 where the condition does not hold."""
-    return type(value)(cutlass.select_(condition, value, type(value)(0)))
-
-
-def quotient(number, divisor) -> tuple[Any, Any]:
-    """Quotient and rest of a number from 0 by a number or what divides fast."""
-    if isinstance(divisor, cute.FastDivmodDivisorV2):
-        found, rest = divmod(number, divisor)
-        return cutlass.Int32(found), cutlass.Int32(rest)
-    found = cutlass.Int32(unsigned(number) // unsigned(divisor))
-    return found, number - found * divisor
-
-
-def unsigned(number):
-    """The bits of a number, from which the DSL would keep its sign otherwise where it knows it as part of a layout."""
-    return cutlass.Int32(number).bitcast(cutlass.Uint32)
-
-
-def pixel_of(row, extents: Sequence[Any]) -> tuple[Any, list[Any]]:
-    """The image and the coordinates of a row of pixels, `extents` along the axes: numbers or what divides fast."""
-    found = []
-    for extent in reversed(extents):
-        row, coordinate = quotient(row, extent)
-        found.insert(0, coordinate)
-    return row, found

@@ -3,12 +3,29 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
+import cutlass
 from cutlass import cute
 
 from cutecc.operations.grouped.description import GroupedDescription
 from cutecc.operations.kernels.gemm_kernel import GemmKernel
-from cutecc.operations.kernels.grouped.groups import Groups, Problem
+from cutecc.operations.kernels.grouped.finish_kernel import GroupedFinish
+from cutecc.operations.kernels.grouped.groups import Groups, Problem, Span
 from cutecc.operations.kernels.grouped.operands import GroupedEpilogue
+
+
+class Bounds(NamedTuple):
+    """What the epilogue of a group's tile knows of the group."""
+
+    m: Any
+    """Where the group ends."""
+    n: Any
+    k: Any
+    begin: Any
+    """Where it begins, along each."""
+    slots: Any
+    """Of the parts of its reductions; `None` without them."""
 
 
 class GroupedKernel(GemmKernel):
@@ -26,3 +43,12 @@ class GroupedKernel(GemmKernel):
         self.kernel.set_name_prefix(self.__name__, remove_cutlass_symbol=True, keep_mangled_name=False)
         problem = Problem(*problem, sizes, schedule, workspace, scales)
         self.launch(problem, a, b, operands, workspace, None, multiprocessors, stream)
+        if cutlass.const_expr(self.description.epilogue.has_reductions):
+            GroupedFinish(self.grouped, self.groups).launch(problem, operands, stream)
+
+    def bounds_of(self, problem: Problem, group, span: Span) -> Bounds:
+        """A group, as the epilogue is told of it."""
+        slots = None
+        if cutlass.const_expr(self.description.epilogue.has_reductions):
+            slots = self.epilogue.slots.of_group(problem, group, span)
+        return Bounds(*span.end, span.begin, slots)

@@ -10,7 +10,7 @@ import cutlass
 from cutlass import cute
 
 from cutecc.operations.grouped.description import GroupedDescription
-from cutecc.operations.kernels.grouped.schedule import turn_tile
+from cutecc.operations.kernels.grouped.schedule import has_table, most_turns, turn_tile
 from cutecc.operations.kernels.grouped.signature import ends_divisor, varying
 from cutecc.operations.kernels.rasterization import Rasterization
 
@@ -66,7 +66,7 @@ class Groups:
 
     def __init__(self, description: GroupedDescription):
         self.packing = description.packing
-        self.has_table = description.schedule == "host" and self.packing != "depth"
+        self.description, self.has_table = description, has_table(description)
         self.axis = -1 if self.packing == "list" else "MNK".index(varying(description))
         self.divisor = ends_divisor(description)
         self.rasterization = Rasterization(description.gemm.swizzle, turn_tile(description))
@@ -75,12 +75,7 @@ class Groups:
         """How many tasks there are at most, as far as is known before the launch; `None` for any number."""
         if self.packing == "list":
             return None
-        along = list(self.rasterization.tiles(problem))
-        if self.axis == 2:
-            return along[0] * along[1] * problem.groups
-        # Each group adds less than a tile to what all would take in one.
-        along[self.axis] = problem[self.axis] // self.rasterization.tile[self.axis] + problem.groups
-        return along[0] * along[1]
+        return most_turns(self.description, *problem[:3], problem.groups)
 
     def span(self, problem: Problem, group) -> Span:
         """The part of a group."""

@@ -6,15 +6,13 @@ Sizes may be on the device only, so a grid of a block for each tile would have t
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import cutlass
 from cutlass import cute
 
 from cutecc.operations.grouped.description import GroupedDescription
 from cutecc.operations.kernels.gemm_kernel import MultistageKernel
 from cutecc.operations.kernels.grouped import multistage
-from cutecc.operations.kernels.grouped.grouped_kernel import GroupedKernel
+from cutecc.operations.kernels.grouped.grouped_kernel import Bounds, GroupedKernel
 from cutecc.operations.kernels.grouped.groups import Position, Problem
 from cutecc.operations.kernels.grouped.operands import matrix
 from cutecc.operations.kernels.grouped.signature import is_packed
@@ -22,15 +20,6 @@ from cutecc.operations.kernels.simt_kernel import SimtGemm
 from cutecc.operations.kernels.sm80_kernel import Sm80Gemm
 from cutecc.operations.kernels.workspace import ceil_div
 from cutecc.operations.operand import WIDEST_ALIGNMENT
-
-
-class Bounds(NamedTuple):
-    """Where a group ends in D, and K; and where it begins."""
-
-    m: Any
-    n: Any
-    k: Any
-    begin: Any
 
 
 class GroupedMultistage(GroupedKernel, MultistageKernel):
@@ -80,8 +69,8 @@ class GroupedMultistage(GroupedKernel, MultistageKernel):
         )
         fetches = self.fetches(parts, (m, n), k, tile, stages, thread)
         sums = self.multiply(cutlass.Int32(0), ceil_div(k, self.tile[2]), k, fetches, stages, thread)
-        bounds = Bounds(*span.end, span.begin)
-        self.give(sums, bounds, tile, group, stages[0], operands, None, None, None, thread)
+        bounds = self.bounds_of(problem, group, span)
+        self.give(sums, bounds, tile, group, stages[0], operands, problem.workspace, None, None, thread)
 
     def part(self, argument, plan, extents: str, begin, shape, group) -> cute.Tensor:
         """The matrix of a group: its own, or the part of a packed one that begins at `begin`."""

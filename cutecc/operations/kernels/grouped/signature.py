@@ -9,7 +9,7 @@ Every kernel has the same parameters:
 | `a`, `b` | as below |
 | `operands` | those of the epilogue in its order, as below |
 | `scales` | those of blocks of A and of B, or `none` |
-| `schedule` | with the schedule `host` the tiles before each group, and of all (`schedule.tiles_before`); else `none` |
+| `schedule` | where `schedule.has_table`, the tiles before each group, and of all (`tiles_before`); else `none` |
 | `workspace` | bytes as `workspace.py` divides them, or `none` |
 | `multiprocessors` | how many the GPU has |
 | `stream` | a CUDA stream |
@@ -24,17 +24,18 @@ Every kernel has the same parameters:
 | a `row` operand | (N, G) | (ΣN) | (N, G) | addresses |
 | a `column` operand | (ΣM) | (M, G) | (M, G) | addresses |
 | a scalar in memory | (G) | (G) | (G) | (G) |
-| scales of A, one for 128 of K | (ΣM, K / 128) | | | |
-| scales of B, one for 128×128 | (N / 128, K / 128, G) | | | |
+| scales of A, one for 128 of K | (ΣM, K / 128) | | (M, ΣK / 128) | addresses, steps along M and K |
+| scales of B, one for 128×128, or 128 of K | (N / 128, K / 128, G) | | (N, ΣK / 128) | addresses, steps along N and K |
 
-Addresses and leading dimensions, in elements, are `i64`. The contiguous mode of a tensor has the static stride 1, that
-of scales any. A scalar that is not in memory is one number for all groups.
+Addresses, and leading dimensions and steps, in elements, are `i64`. The contiguous mode of a tensor has the static
+stride 1, that of scales any. A scalar that is not in memory is one number for all groups.
 """
 
 from __future__ import annotations
 
 from cutecc.operations.epilogue.values import Input, Output
-from cutecc.operations.grouped.description import GroupedDescription
+from cutecc.operations.grouped.description import SCALE_BLOCK, GroupedDescription, Packing
+from cutecc.operations.kernels.grouped.schedule import has_table
 from cutecc.operations.kernels.grouped.workspace import DESCRIPTOR_BYTES, needs_workspace
 from cutecc.operations.kernels.signature import divisors, full_operand, mode_spec
 from cutecc.operations.operand import WIDEST_ALIGNMENT, Operand, most_aligned, type_bits
@@ -42,6 +43,11 @@ from cutecc.operations.operand import WIDEST_ALIGNMENT, Operand, most_aligned, t
 PARAMETERS = (
     *("problem", "sizes", "a", "b", "operands", "scales", "schedule", "workspace", "multiprocessors", "stream"),
 )
+_SCALES: dict[Packing, str] = {
+    "rows": "(f32[?M, ?]:(?{i64}, ?{i64}), f32[?, ?, ?G]:(?{i64}, ?{i64}, ?{i64}))",
+    "depth": "(f32[?M, ?]:(?{i64}, ?{i64}), f32[?N, ?]:(?{i64}, ?{i64}))",
+    "list": "((i64[?G], i64[?G, 2]), (i64[?G], i64[?G, 2]))",
+}
 _VARYING = {"rows": "M", "columns": "N", "depth": "K"}
 
 
@@ -53,16 +59,14 @@ def specs(description: GroupedDescription) -> dict[str, str]:
     description = description.compiled()
     gemm, is_list = description.gemm, description.packing == "list"
     operands = [_operand(description, each) for each in gemm.epilogue.operands]
-    has_table = description.schedule == "host" and description.packing != "depth"
-    has_scales = description.scales != "none"
     return {
         "problem": "(i32, i32, i32)",
         "sizes": "i32[?G, 3]" if is_list else "i32[?G]",
         "a": _matrix(description, gemm.a, "M", "K", gemm.a.layout == "row"),
         "b": _matrix(description, gemm.b, "N", "K", gemm.b.layout == "column"),
         "operands": f"({', '.join(operands)},)",
-        "scales": "(f32[?M, ?]:(?{i64}, ?{i64}), f32[?, ?, ?G]:(?{i64}, ?{i64}, ?{i64}))" if has_scales else "none",
-        "schedule": "i32[?]" if has_table else "none",
+        "scales": _SCALES[description.packing] if description.scales != "none" else "none",
+        "schedule": "i32[?]" if has_table(description) else "none",
         "workspace": f"u8[?] align={DESCRIPTOR_BYTES}" if needs_workspace(description) else "none",
         "multiprocessors": "i32",
         "stream": "stream",
@@ -77,12 +81,15 @@ def varying(description: GroupedDescription) -> str:
 def ends_divisor(description: GroupedDescription) -> int:
     """What every group of a packed description begins at a multiple of, along the extent that varies.
 
-    Copies of an operand that is contiguous along it are as wide as its alignment, and TMA begins at 16 bytes.
+    Copies of an operand that is contiguous along it are as wide as its alignment, and TMA begins at 16 bytes. A block
+    with one scale is of one group.
     """
     description = description.compiled()
     gemm = description.gemm
     if description.packing == "list":
         return 1
+    if description.packing == "depth" and description.scales != "none":
+        return SCALE_BLOCK
     contiguous = {"a": "M" if gemm.a.layout == "column" else "K", "b": "N" if gemm.b.layout == "row" else "K"}
     along = [getattr(gemm, name) for name, extent in contiguous.items() if extent == varying(description)]
     return max((min(each.alignment, most_aligned(each.dtype)) for each in along), default=1)

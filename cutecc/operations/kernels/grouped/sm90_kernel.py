@@ -163,7 +163,7 @@ class GroupedSm90(GroupedKernel, Sm90Gemm):
     def bounds(self, problem: Problem, task: GroupedTask, shape, place):
         begin, end = task.span.begin[:2], task.span.end
         tile = cute.local_tile(cute.make_identity_tensor(end[:2]), shape, place)
-        return end, cute.domain_offset(begin, tile)
+        return self.bounds_of(task.problem, task.batch, task.span), cute.domain_offset(begin, tile)
 
     def is_inside(self, task: GroupedTask, problem):
         m, n = (task.span.size(axis) for axis in (0, 1))

@@ -15,7 +15,7 @@ from cutecc.runtime.launch import TensorMap
 
 _TEXT = """
 .version 8.8
-.target sm_90a
+.target {target}
 .address_size 64
 .extern .shared .align 1024 .b8 smem[];
 {module}
@@ -46,6 +46,7 @@ def run(
     check: frozenset[Any] = frozenset(),
     schedule: Any = "round-robin",
     seed: int = 0,
+    target: str = "sm_90a",
 ) -> BlocksRun:
     """Run a kernel: parameters `m0`, `m1`, … are descriptors, `a0`, `a1`, … the addresses of the arrays."""
     parameters = [f".param .align 64 .b8 m{number}[128]" for number in range(len(maps))]
@@ -57,7 +58,7 @@ def run(
         data += made
     launch = launch_of(data + addresses_of(*arrays), blocks, threads, shared, cluster)
     options = EmulatorOptions(check=check, schedule=schedule, seed=seed)
-    text = _TEXT.format(parameters=", ".join(parameters), module=module, body=body)
+    text = _TEXT.format(parameters=", ".join(parameters), module=module, body=body, target=target)
     return run_text(text, launch, allocations_of(*arrays), options)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from async_kernels import aligned, run, stored
+from async_kernels import run, stored
 from hand import make_gang, make_machine, make_operation, make_step
 
 from cutecc.emulator.machine.lanes import Lanes
@@ -175,9 +175,3 @@ def test_warps_wait_for_registers_while_another_is_not_there_as_a_whole() -> Non
     assert np.flatnonzero(waiting.mask.any(axis=1)).tolist() == [0, 9, 10, 11]
     assert waiting.what(0).startswith("all threads of the warp to execute setmaxnreg")
     assert waiting.what(9) == "240 registers a thread, which other warps of the block have"
-
-
-def test_instructions_of_newer_gpus_are_not_modelled() -> None:
-    text = "clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [%r9], [%r9];"
-    with pytest.raises(EmulatorError, match="does not model 'clusterlaunchcontrol"):
-        run(text, aligned((4,), np.int32))

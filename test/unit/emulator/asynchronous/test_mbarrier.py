@@ -440,6 +440,17 @@ def test_misuse_is_reported(body: str, message: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("brought", "found"), [("", []), ("mbarrier.complete_tx.relaxed.cta.shared.b64 [%r9], 4;", [1])]
+)
+def test_a_producer_that_acquires_once_more_announces_what_does_not_come(brought: str, found: list[int]) -> None:
+    """Nobody waits for it: unless a part of it has come."""
+    announce = "mbarrier.arrive.expect_tx.shared.b64 _, [%r9], 8;"
+    body = f"@%p1 exit; {announce} mbarrier.complete_tx.relaxed.cta.shared.b64 [%r9], 8; {announce} {brought}"
+    findings = run(INIT.format(count=1) + body, check=CHECKS).findings
+    assert ["left behind with 4 bytes" in each.message for each in findings] == found
+
+
 def test_a_run_goes_on_behind_a_finding() -> None:
     out = np.zeros(32, np.int32)
     result = run("mov.u32 %r8, 3;" + LOOP + STORE, out, check=CHECKS)

@@ -24,7 +24,7 @@ from blackwell_model.scales import types_of, vectors_of
 from blackwell_model.shared_descriptor import SharedDescriptor, Storage, Swizzle
 
 _T = TypeVar("_T")
-_HALF = 0x8000
+_HALF = 0x10000
 """A is in the first bytes of shared memory, B in the next ones."""
 
 
@@ -72,6 +72,13 @@ class AnyProduct:
             disable_output_lane=self._disabled(variant),
             shifts_a=shifts,
         )
+
+    def collector(self, product: Product) -> str:
+        """A modifier of the form, or none."""
+        uses = ["fill", "use", "lastuse", "discard"]
+        if product.variant.weight_stationary:
+            return self._one(["", *(f"collector::b{buffer}::{use}" for buffer in range(4) for use in uses)])
+        return self._one(["", *(f"collector::a::{use}" for use in (uses[2:] if product.shifts_a else uses))])
 
     def _variant(self) -> tuple[Variant, int]:
         """And M."""
@@ -158,6 +165,10 @@ class AnyProduct:
         swizzle = self._one([each for each in Swizzle if each is Swizzle.NONE or each.width >= wide])
         if swizzle is Swizzle.NONE:
             return SharedDescriptor(start + self._one([0, 16, 128]), *self._one([(128, 1024), (2048, 128)]), swizzle)
+        if k == 96 and self._is():
+            # What does not fit into a line of 128 bytes is in another one.
+            inside = self._one(range(16, 128, 16))
+            return SharedDescriptor(start + inside, start + 0x4000, 1024, Swizzle.B128, absolute_leading=True)
         inside = self._one(range(0, swizzle.width - wide + 1, 16))
         apart = self._one([swizzle.pattern, 1024])
         return SharedDescriptor(start + inside, 16, apart, swizzle, self._base(swizzle))

@@ -41,13 +41,14 @@ class Chip:
         threads: int = 32,
         target: str = "sm_100a",
         columns: int = COLUMNS,
+        watch: Watch | None = None,
     ) -> None:
         """Each block has the first `columns` of tensor memory. `registers` are names and types."""
         size = max(len(each.shared) for each in blocks)
         count, self.target, self.registers = len(blocks), target, dict(registers)
-        shape = Shape((count, 1, 1), (threads, 1, 1))
+        shape = Shape((count, 1, 1), (threads, 1, 1), target=target)
         memory = Memory(SimpleNamespace(shared_bytes=size, local_bytes=0), shape, count, b"", [], initialised(b""))  # pyright: ignore[reportArgumentType]
-        self.machine = Machine(shape, memory, Watch(), print)
+        self.machine = Machine(shape, memory, watch or Watch(), print)
         self.machine.eager = True
         self.faults: list[Finding] = []
         self.machine.collect = self.faults.append

@@ -16,7 +16,7 @@ from blackwell_model.shared_descriptor import Storage
 from blackwell_model.sparsity import MEANINGFUL_PAIRS, MEANINGFUL_SINGLES
 from blackwell_model.test_model_of_whole_products import some_codes
 
-SHARED_BYTES = 1 << 16
+SHARED_BYTES = 1 << 17
 _WIDTHS: dict[Storage, Any] = {Storage.BITS32: np.uint32, Storage.BITS16: np.uint16, Storage.BITS8: np.uint8}
 
 
@@ -63,5 +63,6 @@ def _d(random: np.random.Generator, product: Product) -> Any:
     if product.d_type == "f16":
         return (numbers * 2.0**product.scale_input_d).astype(np.float16).view(np.uint16).astype(np.uint32)
     if product.d_type == "s32":
-        return random.integers(0, 1 << 32, (128, 512), np.uint32)
+        # Near the ends, where sums wrap around or saturate.
+        return (numbers + random.choice([0, 1 << 31], (128, 512))).astype(np.uint32)
     return (numbers * 2.0**product.scale_input_d).astype(np.float32).view(np.uint32)

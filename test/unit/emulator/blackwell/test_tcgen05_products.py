@@ -20,7 +20,7 @@ from chips import REGISTERS, Chip, text_of, values_of  # noqa: E402
 from random_blocks import random_blocks  # noqa: E402
 
 
-def compare(product: Product, collector: str = "") -> None:
+def compare(product: Product, collector: str) -> None:
     """What the instruction leaves in tensor memory is what the model says."""
     blocks = random_blocks(product)
     chip = Chip(blocks, REGISTERS, target="sm_103a" if product.descriptor.k_is_96 else "sm_100a")
@@ -41,4 +41,6 @@ PLACES = [(layout, kind) for kind in Kind for layout in Layout if layout in SCAL
 def test_any_product(layout: Layout, kind: Kind) -> None:
     for round_ in range(attacks(1)):
         seed = 100 * round_ + PLACES.index((layout, kind))
-        compare(AnyProduct(seed, layout, kind).product())
+        chosen = AnyProduct(seed, layout, kind)
+        product = chosen.product()
+        compare(product, chosen.collector(product))

@@ -44,9 +44,9 @@ def empty_blocks(count: int = 1) -> list[Block]:
     return [Block(np.zeros(1 << 16, np.uint8), np.zeros((128, 512), np.uint32)) for _ in range(count)]
 
 
-def refused(product: Product, **values: int) -> str:
+def refused(product: Product, target: str = "sm_100a", **values: int) -> str:
     """What is said of a multiplication."""
-    chip = Chip(empty_blocks(product.variant.cta_group), REGISTERS)
+    chip = Chip(empty_blocks(product.variant.cta_group), REGISTERS, target=target)
     return chip.refusal(text_of(product), values_of(product) | {f"%{name}": value for name, value in values.items()})
 
 
@@ -89,7 +89,7 @@ DESCRIPTORS = {
 
 @pytest.mark.parametrize("text", DESCRIPTORS)
 def test_instruction_descriptors(text: str) -> None:
-    assert refused(DESCRIPTORS[text]).startswith(f"its instruction descriptor {text}")
+    assert refused(DESCRIPTORS[text], "sm_103a").startswith(f"its instruction descriptor {text}")
 
 
 PLACES = {
@@ -120,6 +120,10 @@ PLACES = {
     "its shared memory descriptor has an absolute leading offset, which is for swizzles of 128 bytes": with_b(
         F16, swizzle=Swizzle.B64, absolute_leading=True
     ),
+    "reads B MN-major: of tf32 that has only swizzles that leave 32 bytes together": described(TF32, transpose_b=1),
+    "reads A MN-major: of f16 that has no swizzles that leave 32 bytes together": described(
+        replace(F16, a=replace(F16.a, swizzle=Swizzle.B128_ATOM_32B)), transpose_a=1
+    ),
     "reads a matrix of 512 bytes that reaches outside of the block's shared memory": with_b(F16, start=0xFF00),
 }
 
@@ -127,6 +131,16 @@ PLACES = {
 @pytest.mark.parametrize("text", PLACES)
 def test_places(text: str) -> None:
     assert refused(PLACES[text]).startswith(text)
+
+
+def test_what_only_sm_103a_has() -> None:
+    deep = described(replace(NVF4, b=replace(NVF4.b, swizzle=Swizzle.B128)), k_is_96=1)
+    assert refused(deep) == "its instruction descriptor has K = 96, which sm_103a alone has"
+    assert not refused(deep, "sm_103a")
+    absolute = with_b(deep, absolute_leading=True, leading=0xC000)
+    assert not refused(absolute, "sm_103a")
+    text = "its shared memory descriptor has an absolute leading offset, which sm_103a alone has"
+    assert refused(described(absolute, k_is_96=0)) == text
 
 
 def test_a_descriptor_of_wgmma() -> None:
@@ -193,3 +207,10 @@ def test_allocations_after_the_permit_is_given_up() -> None:
     chip.do("tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;", {}, alone=False)
     text = "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%a], 32;"
     assert chip.refusal(text, {"%a": 1024}, alone=False).startswith("allocates tensor memory after its block has given")
+
+
+def test_addresses_that_differ_within_a_warp() -> None:
+    chip = Chip(empty_blocks(), {"%a": "b32", "%r": "b32"})
+    text = "tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r}, [%a];"
+    assert chip.refusal(text, {"%a": np.arange(32)}, alone=False).endswith("addresses that differ within a warp")
+    assert not chip.refusal(text, {"%a": 7}, alone=False)

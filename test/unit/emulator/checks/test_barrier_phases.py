@@ -34,6 +34,13 @@ def test_a_warp_that_may_come_twice_to_one_phase(first: str, second: str, schedu
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
+def test_a_warp_in_whose_place_another_counts_may_come_late(schedule: str) -> None:
+    late = "setp.lt.u32 %p5, %r1, 64; @%p5 bar.sync 1, 96; @!%p5 bar.sync 2, 32; @!%p5 bar.sync 1, 96;"
+    messages = told("bar.arrive 1, 96; bar.sync 1, 96;", late, schedule, threads=96)
+    assert messages[0].startswith("comes to barrier 1 again, and nothing says that the phase")
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize(
     ("first", "second"),
     [
@@ -48,8 +55,10 @@ def test_a_warp_that_may_come_twice_to_one_phase(first: str, second: str, schedu
         ),
         ("bar.arrive 1, 64;", "bar.sync 1, 64;"),
         (3 * "bar.sync 1, 64;", 3 * "bar.sync 1, 64;"),
+        # More threads than come: who has stored a tile counts twice, and there is nobody to take the place of.
+        (2 * "bar.sync 1, 64; bar.arrive 1, 96; bar.sync 1, 96;", 2 * "bar.sync 1, 64; bar.sync 1, 96;"),
     ],
-    ids=["own barriers", "meets", "turns", "once", "waits"],
+    ids=["own barriers", "meets", "turns", "once", "waits", "counts twice"],
 )
 def test_a_warp_that_knows_of_the_end_of_the_phase(first: str, second: str, schedule: str) -> None:
     assert told(first, second, schedule) == []

@@ -12,7 +12,7 @@ from launched import addresses_of, allocations_of, launch_of, run_text
 from cutecc.emulator.checks import containment
 from cutecc.emulator.checks.checker import Checker
 from cutecc.emulator.checks.races import Races
-from cutecc.emulator.checks.selection import CHECK_NAMES
+from cutecc.emulator.checks.selection import ALL
 from cutecc.emulator.checks.undefined import Undefined
 from cutecc.emulator.launch import BlocksRun
 from cutecc.emulator.options import EmulatorOptions
@@ -32,7 +32,7 @@ BODY = """
 
 def emulate(blocks: int = 1, schedule: Any = "round-robin") -> BlocksRun:
     array = np.zeros(1024, np.int32)
-    options = EmulatorOptions(check=frozenset(CHECK_NAMES), schedule=schedule)
+    options = EmulatorOptions(check=ALL, schedule=schedule)
     found = run_text(
         KERNEL.replace("BODY", BODY), launch_of(addresses_of(array), blocks, 64), allocations_of(array), options
     )
@@ -59,11 +59,11 @@ def test_what_a_check_fails_at_is_told_and_the_rest_goes_on(
     found = emulate(blocks)
     assert "out-of-bounds" in {each.kind for each in found.findings}
     (stopped,) = found.stopped
-    assert stopped.checks == {"accumulators", "initialisation", "proxies", "races"}
+    assert stopped.checks == ALL - {"bounds", "barriers"}
     assert stopped.reason == "IndexError: index 416 is out of bounds"
     assert "in fail" in stopped.trace
     text = "\n".join(stopped_lines(stopped))
-    assert "warning: the checks accumulators, initialisation, proxies, races ended here" in text
+    assert "warning: the checks accumulators, initialisation, layouts, proxies, races ended here" in text
     assert "please report it" in text
 
 

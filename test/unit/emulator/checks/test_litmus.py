@@ -329,6 +329,23 @@ def test_stores_of_one_warp_in_one_instruction(schedule: str) -> None:
     assert found.message.startswith("two threads of one warp write different values to the same global memory in one ")
 
 
+@pytest.mark.parametrize(("count", "found"), [("2", []), ("%r1", ["race"])])
+def test_mbarriers_that_a_whole_warp_initialises(count: str, found: list[str]) -> None:
+    all_found = kernels.findings(f"add.u32 %r1, %r1, 1; mbarrier.init.shared.b64 [%r7], {count};", threads=32)
+    assert [each.kind for each in all_found] == found
+
+
+@pytest.mark.parametrize(("phases", "found"), [(1, ["mbarrier"]), (2, [])])
+def test_a_tile_that_is_announced_and_not_loaded_when_all_are(phases: int, found: list[str]) -> None:
+    """As a producer does that waits for its last stage to be free."""
+    announce = "mbarrier.arrive.expect_tx.shared.b64 %rd9, [%r7], 256;"
+    load = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r3], [%rd1], 256, [%r7];"
+    wait = "{ .reg .pred q; AGAIN: mbarrier.try_wait.parity.shared.b64 q, [%r7], 0; @!q bra AGAIN; }"
+    body = "@!%p1 bra END; mbarrier.init.shared.b64 [%r7], 1; fence.proxy.async.shared::cta;"
+    body += (announce + load + wait if phases == 2 else "") + announce + "END:"
+    assert [each.kind for each in kernels.findings(body)] == found
+
+
 def test_a_deadlock_leaves_nothing_over() -> None:
     """A copy that reads still, and a barrier that half of the warps leave out: nobody has exited too early."""
     body = bulk_store("fence.proxy.async.shared::cta; bar.sync 0;", after="")

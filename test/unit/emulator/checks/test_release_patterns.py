@@ -56,6 +56,16 @@ def test_asynchronous_stores_that_release(raises: str, racy: bool) -> None:
     assert found == ([("race", "ld", "st")] if racy else [])
 
 
+def test_zeros_in_bulk() -> None:
+    """The threads of a warp may all write the same ones; who reads them waits, and finds something there."""
+    body = """
+      st.bulk.shared::cta [%r3], 256, 0; BARRIER
+      ld.shared.b32 %r9, [%r6]; st.global.b32 [%rd3], %r9;
+    """
+    assert kernels.kinds(body.replace("BARRIER", "bar.sync 0;"), threads=32) == []
+    assert [kind for kind, *_ in kernels.kinds(body.replace("BARRIER", ""), threads=32)] == ["race"]
+
+
 def test_mbarriers_among_atomics_of_the_block() -> None:
     """Whatever scope atomics name: arrivals at an mbarrier do not race with each other."""
     body = """

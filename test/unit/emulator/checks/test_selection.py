@@ -11,7 +11,8 @@ from cutecc.errors import UsageError
 
 
 def test_names() -> None:
-    assert parse_checks("all") == parse_checks(True) == frozenset(CHECK_NAMES)
+    assert parse_checks("all") == parse_checks(True) == frozenset(CHECK_NAMES) - {"tensor-fences"}
+    assert parse_checks("tensor-fences,all") == frozenset(CHECK_NAMES)
     assert parse_checks("") == parse_checks(False) == frozenset()
     assert parse_checks("races, proxies") == {"races", "proxies", "bounds", "barriers"}
     with pytest.raises(UsageError, match="no check 'speed'"):

@@ -130,6 +130,7 @@ def test_nobody_uses_the_half_that_nothing_has_written(body: str) -> None:
         "setp.eq.u32 %p3, %r9, 1; @%p3 st.global.b32 [%rd3], 1;",
         "and.b32 %r9, %r9, 0x10004; cvt.u64.u32 %w, %r9; add.u64 %w, %rd1, %w; st.global.b8 [%w], 1;",
         "red.global.add.u32 [%rd3], %r9;",
+        "and.b32 %r9, %r9, 0x10008; @%p1 st.bulk.shared::cta [%r3], %r9, 0;",
         "shfl.sync.down.b32 %r9|%p3, %r1, %r20, 31, -1; @%p3 st.global.b32 [%rd3], 1;",
     ],
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cutecc.emulator.counters.classes import class_of, matrix_work
+from cutecc.emulator.counters.classes import class_of, matrix_kind, matrix_work
 from cutecc.emulator.instructions.form import Form
 
 
@@ -57,6 +57,11 @@ def form(text: str) -> Form:
         ("shfl.sync.bfly.b32", "warp"),
         ("elect.sync", "warp"),
         ("griddepcontrol.wait", "barrier"),
+        ("tcgen05.mma.cta_group::1.kind::f16.collector::a::discard", "matrix"),
+        ("tcgen05.ld.sync.aligned.32x32b.x32.b32", "tensor"),
+        ("tcgen05.cp.cta_group::1.32x128b.warpx4", "tensor"),
+        ("tcgen05.wait::ld.sync.aligned", "barrier"),
+        ("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32", "barrier"),
         ("bra.uni", "control"),
         ("ret", "control"),
         ("setmaxnreg.inc.sync.aligned.u32", "other"),
@@ -78,3 +83,17 @@ def test_classes(text: str, expected: str) -> None:
 )
 def test_matrix_work(text: str, expected: tuple[int, int]) -> None:
     assert matrix_work(form(text)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "mma f16"),
+        ("mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.satfinite.s32.s8.s8.s32", "mma.sp s8"),
+        ("wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16", "wgmma bf16"),
+        ("mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0", "mma kind::mxf4"),
+        ("tcgen05.mma.ws.sp.cta_group::1.kind::i8", "tcgen05.sp kind::i8"),
+    ],
+)
+def test_matrix_kinds(text: str, expected: str) -> None:
+    assert matrix_kind(form(text)) == expected

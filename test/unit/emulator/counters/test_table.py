@@ -96,7 +96,9 @@ def test_every_column_is_there_where_there_is_room() -> None:
         matrix_operations=7,
         matrix_flops=28672,
     )
-    text = shown(Counters.of([InstructionCounts("k", 0, "mma", "mma;", 1, None, "matrix", counts)]), 200)
+    text = shown(
+        Counters.of([InstructionCounts("k", 0, "mma.f32.f16.f16.f32", "mma;", 1, None, "matrix", counts)]), 200
+    )
     (row,) = [line for line in text if line.startswith("(no line)")]
     words = row.split()[2:]
     assert words[:1] + words[2:] == ["10", "50%", "8.0", "50%", "30", "20", "1.05M", "2.05k", "7", "28.7k"]

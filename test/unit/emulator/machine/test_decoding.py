@@ -45,7 +45,7 @@ def test_dynamic_shared_memory_is_behind_that_of_the_functions_called() -> None:
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ("  .reg .b128 %q<2>;\n", r"registers of type '\.b128'"),
+        ("  .reg .e4m3 %q<2>;\n", r"registers of type '\.e4m3'"),
         ("  brx.idx %r1, NOWHERE;\n", "no list of branch targets 'NOWHERE'"),
         ("  bra NOWHERE;\n", "no label 'NOWHERE'"),
         ("  call.uni one;\n", "does not fit the declaration of 'one'"),

@@ -169,6 +169,16 @@ def test_selectors_that_there_are_not_are_told(byte: int, thread: int) -> None:
         run_instruction(TEXT, inputs)
 
 
+def test_selectors_of_warps_that_take_no_part_are_any() -> None:
+    """Of a gang whose other warps have taken another branch."""
+    zero = np.zeros((2, 32), np.uint32)
+    inputs: dict[str, Any] = {"%a": zero, "%z": zero, "%s": zero, "%t": zero}
+    selectors = np.repeat(np.array([[0], [0x7FFF]], np.uint16), 32, axis=1)
+    inputs |= {"%h0": selectors, "%h1": selectors, "%h2": selectors}
+    found = run_instruction(TEXT, inputs, mask=np.array([[True], [False]]))
+    assert not found["%d0"][0].any()
+
+
 @pytest.mark.parametrize(("rounding", "result"), [("rn", 1.0), ("rp", 1 + 2.0**-52), ("rz", 1.0), ("rm", 1.0)])
 def test_f64_rounds_as_the_form_says(rounding: str, result: float) -> None:
     registers = ["%d", "%e", "%f", "%g"]

@@ -248,7 +248,7 @@ def test_arguments_describe_an_operation() -> None:
         "fprop", x, w, D=y, padding=(0, 1, 1), epilogue=shifted, operands=operands, target="sm_90a"
     )
     gemm = op.description.gemm
-    assert (gemm.a.alignment, gemm.b.alignment, gemm.d.alignment, gemm.family) == (4, 4, 4, "sm80")
+    assert (gemm.a.alignment, gemm.b.alignment, gemm.d.alignment, gemm.family) == (4, 4, 4, "sm90")
     assert {each.name: each.kind for each in gemm.epilogue.inputs} == {
         "bias": "row",
         "residual": "full",

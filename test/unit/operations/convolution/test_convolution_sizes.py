@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from cutecc.errors import ArgumentError
 from cutecc.operations.convolution.description import ConvolutionDescription, Kind
 from cutecc.operations.convolution.geometry import ConvolutionProblem, paddings, spatial
-from cutecc.operations.convolution.operation import Conv2d
+from cutecc.operations.convolution.operation import Conv1d, Conv2d
 from cutecc.operations.convolution.rules import check_sizes
 from cutecc.operations.kernels.convolution import depthwise
 from cutecc.operations.kernels.convolution.multistage import tiled_rows
@@ -39,6 +40,13 @@ def test_outputs_are_the_places_where_a_filter_fits(data: st.DataObject) -> None
         return
     problem = ConvolutionProblem(2, image, 2 * groups, groups, taps, **options)
     assert problem.output == tuple(expected)
+
+
+def test_hints_have_as_many_pairs_as_there_are_modes() -> None:
+    for rank, pairs in (1, "((left, right),)"), (3, "((front, back), (top, bottom), (left, right))"):
+        with pytest.raises(ArgumentError) as refused:
+            paddings((1,) * 4, rank)
+        assert refused.value.hints == [f"what differs before and behind: a pair for each, {pairs}"]
 
 
 def test_numbers_stand_for_all_modes() -> None:
@@ -96,10 +104,18 @@ def test_rows_that_kernels_fill_up_are_counted() -> None:
     last = ConvolutionProblem((1 << 31) - 1, (1, 1), 8, 8, 1)
     with pytest.raises(ArgumentError, match=r"to 2147483648"):
         check_sizes(described("fprop", "128x64x32"), last)
-    # Runs of pixels of a line.
+    # Rectangles of pixels.
     lines = ConvolutionProblem(1_000_000_000, (1, 1), 8, 8, 1, groups=8)
     op = Conv2d("fprop", "f16", groups="depthwise", target="sm_80")
-    runs = depthwise.run(op.description)
-    assert runs > 2
-    with pytest.raises(ArgumentError, match=f"to {runs * lines.batch}"):
+    rows, _, _ = op.description.gemm.tile.threadblock
+    with pytest.raises(ArgumentError, match=f"to {rows * lines.batch}"):
         check_sizes(op.description, lines)
+
+
+@pytest.mark.parametrize("kind", ["fprop", "dgrad", "wgrad"])
+def test_no_images_of_one_extent_are_cut_into_nothing(kind: Kind) -> None:
+    op = Conv1d(kind, "f32:1", d="f32:1", groups="depthwise", target="sm_80")
+    none = ConvolutionProblem(0, (9,), 8, 8, 3, padding=1, groups=8)
+    made = depthwise.cut(op.description, none.geometry)
+    assert math.prod(depthwise.tiles(op.description, none.geometry, made)) == 0
+    assert op.workspace_bytes(problem=none) >= 0

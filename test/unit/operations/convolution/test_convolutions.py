@@ -22,6 +22,7 @@ from cutecc.operations.loading import load
 
 SMALL: dict[str, Any] = {"target": "sm_80", "tile": "64x32x32:stages=3:warps=2x1x1", "d": "f32"}
 HOPPER: dict[str, Any] = {"target": "sm_90a", "tile": "64x32x64:stages=2:warps=1x1x1:cooperative", "d": "f32"}
+FOLDED: dict[str, Any] = HOPPER | {"d": "f32:1"}
 DEPTHWISE: dict[str, Any] = {"target": "sm_90a", "tile": "32x32x1:warps=2x1x1", "d": "f32:4"}
 SIMT: dict[str, Any] = {"target": "sm_80", "tile": "32x32x8:stages=2:warps=1x1x1", "d": "f32:1"}
 
@@ -46,10 +47,18 @@ DESCRIBED: dict[str, Any] = {
         epilogue=activated, operands={"bias": Row("f32"), "sums": Row("f32")},
     ),
     "depthwise": lambda: Conv2d("fprop", "f16", groups="depthwise", **DEPTHWISE),
-    "depthwise wgrad": lambda: Conv2d("wgrad", "f32:1", d="f32:1", groups="depthwise", target="sm_80", tile="16x3x8"),
+    "depthwise wgrad": lambda: Conv2d("wgrad", "f32:1", d="f32:1", groups="depthwise", target="sm_80", tile="16x9x32"),
     "hopper fprop": lambda: Conv2d("fprop", "f16", **HOPPER),
     "hopper dgrad": lambda: Conv2d("dgrad", "f16", **HOPPER),
     "hopper wgrad": lambda: Conv2d("wgrad", "f16", split_k="parallel", **HOPPER),
+    "folded fprop": lambda: Conv2d(
+        "fprop", "f16:1", iterator="few_channels", **FOLDED | {"tile": "64x32x32:stages=3:warps=1x1x1:cooperative"}
+    ),
+    "folded dgrad": lambda: Conv3d("dgrad", "f16:1", iterator="few_filters", mode="convolution", **FOLDED),
+    "folded wgrad": lambda: Conv2d("wgrad", "f16", "f16:1", iterator="few_channels", split_k="parallel", **FOLDED),
+    "folded wgrad of filters": lambda: Conv1d(
+        "wgrad", "f16:1", "f16", iterator="few_filters", split_k="parallel", mode="convolution", **FOLDED
+    ),
 }  # fmt: skip
 CHECKED = EmulatorOptions(check=True)
 
@@ -72,8 +81,10 @@ def problems(draw: st.DrawFn, op: Convolution) -> ConvolutionProblem:
     a, b = description.gemm.a.alignment, description.gemm.b.alignment
     # D is of f32 with an alignment of 4. Of a Hopper wgrad the channels are those of whole boxes.
     multiple = 1 if a == 1 else max(a, b, 4)
-    is_boxed = (description.kind, description.gemm.family) == ("wgrad", "sm90")
-    c = draw(st.integers(1, 2)) * 32 if is_boxed else draw(st.integers(1, 5)) * multiple * groups
+    is_few = description.iterator == "few_channels"
+    is_boxed = (description.kind, description.gemm.family) == ("wgrad", "sm90") and not is_few
+    of_channels = min(multiple, description.gemm.b.alignment) if is_few else multiple
+    c = draw(st.integers(1, 2)) * 32 if is_boxed else draw(st.integers(1, 5)) * of_channels * groups
     k = c if is_depthwise else draw(st.integers(1, 5)) * multiple * groups
     if is_depthwise:
         c = k = groups = max(c, 2)

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from cutecc.errors import ArgumentError, EpilogueError, UsageError
-from cutecc.operations import Column, DeviceMatrix, Full, GroupedDescription, GroupedGemm
-from cutecc.operations.epilogue.functions import sum
+from cutecc.operations import DeviceMatrix, Full, GroupedDescription, GroupedGemm
 from cutecc.operations.grouped.estimate import cycles
 from cutecc.operations.grouped.problem import GroupedProblem
 from cutecc.operations.grouped.validity import check, refusal
@@ -35,12 +34,16 @@ def test_sizes_are_given_in_all_or_of_each_group() -> None:
     assert even.sizes == ((3, 8, 16), (3, 8, 16), (4, 8, 16))
     assert GroupedProblem.of((10, 8, 16, 2), "depth").sizes == ((10, 8, 8),) * 2
     assert GroupedProblem.of((10, 8, 16, 2), "list").sizes == ((10, 8, 16),) * 2
-    listed = GroupedProblem.of([(1, 2, 3), (0, 2, 3)], "columns")
+    listed = GroupedProblem.of([(1, 2, 3), (0, 2, 3)], "rows")
     assert listed.sizes == ((1, 2, 3), (0, 2, 3)) and listed.transposed().sizes == ((2, 1, 3), (2, 0, 3))
     assert GroupedProblem.of(np.array([10, 8, 16, 0]), "rows").groups == 0
     for wrong in ((1, 2, 3), "abcd", [(1, 2)], (1, 2, 3, -4), (1, -2, 3, 4), 5, [(1, 2, 3), 4], (1.5, 2, 3, 4)):
         with pytest.raises(UsageError, match=r"sizes of groups are \(M, N, K, groups\)"):
             GroupedProblem.of(wrong, "rows")
+    differing = [(1, 2, 3), (0, 2, 4)]
+    assert GroupedProblem.of(differing, "list").groups == 2
+    with pytest.raises(UsageError, match=r"groups packed as rows have one K, not 3 and 4\nhint: packing=\"list\""):
+        GroupedProblem.of(differing, "rows")
 
 
 def test_estimates_count_the_tiles_of_all_groups() -> None:
@@ -68,7 +71,8 @@ SCALED = {"a": "f8E4M3FN", "b": "f8E4M3FN:column", "scales": "blocks"}
         ({"a": "i8:interleaved32", "b": "i8"}, "matrices of groups are not interleaved, and A is", "a.layout"),
         ({"scales": "blocks"}, "scales are of 8-bit floats, not of bf16 and bf16", "f8E4M3FN"),
         (SCALED | {"tile": "128x96x128"}, "a tile of 96 columns is neither part of a block", "tile 128x128x128"),
-        (SCALED | {"tile": "128x256x128"}, "a thread has 128 sums of a block", "tile 128x128x128"),
+        (SCALED | {"tile": "256x256x128:warps=2x1x1"}, "a thread has 256 sums beside those of a block", "128x256x128"),
+        (SCALED | {"tile": "128x128x128:stages=6:warps=2x1x1:schedule=cooperative"}, "bytes of shared", "stages 5"),
         ({"packing": "row"}, "unknown packing 'row'", "did you mean rows"),
         ({"schedule": "hosts"}, "unknown schedule 'hosts'", "did you mean host"),
     ],
@@ -79,11 +83,13 @@ def test_what_there_is_not_is_refused_with_what_is_near(parts: dict[str, Any], m
     assert hint in "\n".join(caught.value.hints)
 
 
+def test_blocks_are_added_up_beside_another_warpgroup_that_multiplies() -> None:
+    op = GroupedGemm(**(HOPPER | SCALED), d="bf16", problem=(32768, 7168, 2048, 8))
+    tiles = [op.description.gemm.tile, *op.tile_descriptions()[:3]]
+    assert {(each.threadblock, each.stages, each.schedule) for each in tiles} == {((128, 256, 128), 4, "cooperative")}
+
+
 def test_epilogues_without_a_place_are_refused() -> None:
-    with pytest.raises(UsageError, match="a grouped product has no reductions"):
-        GroupedGemm(
-            **HOPPER, epilogue=lambda accum: {"D": accum, "sums": sum(accum, axis=1)}, operands={"sums": Column("f32")}
-        )
     with pytest.raises(UsageError, match="offsets is an argument of grouped products"):
         GroupedGemm(**HOPPER, epilogue=lambda accum, offsets: accum + offsets, operands={"offsets": Full("f32")})
 
@@ -100,6 +106,13 @@ def test_a_description_is_checked_as_it_is_compiled() -> None:
     assert GroupedGemm.of(description).description == description
     scaled = replace(description, scales="blocks")
     assert not check(scaled) and check(scaled).nearest is None
+    reasons: list[tuple[dict[str, Any], str]] = [
+        ({"packing": "columns"}, "scales are of lists and of groups packed as rows or depth, not of columns"),
+        ({"packing": "list", "d": "bf16:column"}, "products with scales have contiguous rows of D, not columns"),
+    ]
+    for parts, reason in reasons:
+        with pytest.raises(UsageError, match=reason):
+            GroupedGemm(**(HOPPER | SCALED | parts))
 
 
 def test_descriptions_are_kept_as_text() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -74,6 +75,8 @@ def test_what_fits_is_supported(rows: GroupedGemm) -> None:
         ({"offsets": [-1, 5, 12]}, "'offsets' does not ascend", ""),
         ({"offsets": ["a", 5, 12]}, "'offsets' holds no whole numbers", ""),
         ({"offsets": zeros(3)}, "'offsets' holds no whole numbers", ""),
+        ({"offsets": [False, 5, 12]}, "'offsets' holds no whole numbers", ""),
+        ({"offsets": np.array([False, True, True])}, "'offsets' holds no whole numbers", ""),
         ({"offsets": None}, "groups packed as rows need offsets", "where each group ends"),
         ({"offsets": 5}, "argument 'offsets' has to be an array", ""),
         ({"A": [zeros(5, 6)]}, "argument 'A' is a list, and groups are packed as rows", 'packing="list"'),
@@ -222,10 +225,10 @@ def test_lists_that_do_not_fit_are_refused(lists: GroupedGemm, changes: dict[str
 
 
 def test_matrices_of_lists_share_no_memory(lists: GroupedGemm) -> None:
-    given = listed()
-    twice = [given["D"][0], given["D"][1], given["D"][0][:5]]
-    same = {"A": [zeros(5, 6)] * 3, "B": [zeros(6, 8)] * 3}
-    assert "D[2] is D[0], and both are written" in str(lists.supports(**same, D=[twice[0], zeros(5, 8), twice[2]]))
+    same = {"A": [zeros(5, 6)] * 2, "B": [zeros(6, 8)] * 2}
+    whole = zeros(10, 8)
+    assert lists.supports(**same, D=[whole[:5], whole[5:]], device="cpu")
+    assert "D[0] is written and shares memory with D[1]" in str(lists.supports(**same, D=[whole[:5], whole[4:9]]))
     square = zeros(6, 6)
     status = lists.supports([square], [zeros(6, 6)], D=[square])
     assert "D[0] is written and shares memory with A[0]" in str(status)
@@ -248,14 +251,67 @@ def test_tables_are_made_of_all_lists_together(lists: GroupedGemm) -> None:
         GroupedGemm(**PARTS, packing="rows").matrices(**given)
 
 
-def test_matrices_of_numpy_in_lists_are_for_the_emulator_alone(lists: GroupedGemm) -> None:
+def test_scales_along_depth_are_of_rows_and_columns() -> None:
+    op = GroupedGemm("f8E4M3FN", "f8E4M3FN:column", "bf16", packing="depth", scales="blocks", target="sm_90a")
+    A, B = device(64, 384, pointer=1 << 20, dtype="f8E4M3FN"), device(384, 200, pointer=2 << 20, dtype="f8E4M3FN")
+    given = {
+        "A": A,
+        "B": replace(B, layout="column", leading=384),
+        "D": device(2, 64, 200, pointer=3 << 20, dtype="bf16"),
+    }
+    given |= {"scales_a": device(64, 3, pointer=4 << 20), "scales_b": device(3, 200, pointer=5 << 20)}
+    assert op.supports(**given, offsets=[128, 384])
+    assert op.supports(**given, offsets=device(2, pointer=6 << 20, dtype="i32"))
+    status = str(op.supports(**given, offsets=[136, 384]))
+    assert "a group ends at 136, no multiple of the 128" in status and "one scale is of one group" in status
+    wrong = given | {"scales_b": device(3, 2, pointer=5 << 20)}
+    assert "is not f32[3, 200], one a block" in str(op.supports(**wrong, offsets=[128, 384]))
+
+
+def test_scales_of_lists_are_one_array_a_matrix() -> None:
+    op = GroupedGemm("f8E4M3FN", "f8E4M3FN:column", "bf16", scales="blocks", target="sm_90a")
+    sizes = [(64, 200, 304), (0, 16, 128), (5, 8, 0)]
+    places = iter(range(0x10000, 0x1000000, 0x20000))
+
+    def made(*shape: int, dtype: str = "f32", layout: Any = "row") -> DeviceMatrix:
+        return device(*shape, pointer=next(places), dtype=dtype, layout=layout)
+
+    given = {
+        "A": [made(m, k, dtype="f8E4M3FN") for m, _, k in sizes],
+        "B": [made(k, n, dtype="f8E4M3FN", layout="column") for _, n, k in sizes],
+        "D": [made(m, n, dtype="bf16") for m, n, _ in sizes],
+        "scales_a": [made(64, 3, layout="column"), made(0, 1), made(5, 0)],
+        "scales_b": [made(3, 2), made(1, 1), made(0, 1)],
+    }
+    assert op.supports(**given)
+    variant = op.variants[0]
+    call = Given(given | {"C": None, "alpha": 1.0, "beta": 0.0, "offsets": None})
+    op._prepare(variant, call, "cuda", keep=False)  # pyright: ignore[reportPrivateUsage]
+    bound = variant.bind(call.arguments, None)
+    assert call.arguments["leading of scales_a"].data[0].tolist() == [1, 64]
+    assert call.arguments["leading of scales_b"].data[0].tolist() == [1, 2]  # of the transpose
+    assert bound.sources["scales[1][0]"] == "scales_b" and bound.sources["scales[1][1]"] == "leading of scales_b"
+    wrong = [given["scales_b"][0], made(2, 1), given["scales_b"][2]]
+    assert "'scales_b[1]': f32[2,1] on cuda:0 is not f32[1, 1], one a block" in str(
+        op.supports(**(given | {"scales_b": wrong}))
+    )
+    assert "'scales_a' has to be a list" in str(op.supports(**(given | {"scales_a": None})))
+
+
+def test_matrices_of_numpy_in_lists_are_copied_but_not_kept(lists: GroupedGemm) -> None:
     given = listed()
-    status = lists.supports(**given)
-    assert "'A[0]' is a numpy array, and matrices of lists are not copied to the GPU" in str(status)
-    assert ".cuda()" not in str(status) and 'device="cpu"' in str(status)
-    for call in (lists.run, lists.matrices):
-        with pytest.raises(ArgumentError, match=r"'A\[0\]' is a numpy array"):
-            call(**given)
+    assert lists.supports(**given)
+    with pytest.raises(ArgumentError, match=r"'A\[0\]' is a numpy array, and tables have addresses") as caught:
+        lists.matrices(**given)
+    assert any('device="cpu"' in hint for hint in caught.value.hints)
+    assert "has to be a list" in str(lists.supports(**(given | {"B": given["B"][0]})))
+    assert "the shapes of group 1 do not fit" in str(
+        lists.supports(**(given | {"A": [zeros(5, 6), *[zeros(1, 6)] * 2]}))
+    )
+    # Copies are aligned, whatever the arrays are.
+    aligned = GroupedGemm("f32:row:4", "f32:row:4", "f32:row:4", target="sm_80", unit="simt")
+    shifted = zeros(65)[1:].reshape(8, 8)
+    assert aligned.supports([shifted], [zeros(8, 8)], D=[zeros(8, 8)])
 
 
 def test_another_tile_is_for_the_same_sizes() -> None:
@@ -293,6 +349,17 @@ def test_a_workspace_is_as_large_as_a_call_needs() -> None:
     assert size == op.workspace_bytes(3) == op.workspace_bytes(groups=3) > 0
     with pytest.raises(ArgumentError, match="need offsets"):
         op.workspace_bytes(A, B, D=D)
+    assert op.workspace_bytes(problem=(64, 64, 128, 3)) == size
+    parts = PARTS | {"operands": {"sums": Column("f32", alignment=1)}}
+    parts |= {"epilogue": lambda accum: {"D": accum, "sums": sum(accum, axis=1)}}
+    rows, lists = (GroupedGemm(**parts, packing=packing) for packing in ("rows", "list"))
+    given = packed() | {"sums": zeros(12)}
+    # A group may begin within a tile, and end in another one.
+    assert rows.workspace_bytes(**given) == rows.workspace_bytes(problem=(12, 8, 6, 3)) == 3 * 4 * 32
+    assert rows.workspace_bytes(problem=(64, 33, 6, 3)) == (3 + 2) * 2 * 4 * 32
+    assert lists.workspace_bytes(problem=[(33, 8, 6), (0, 8, 6), (1, 40, 9)]) == 4 * 4 * 32
+    with pytest.raises(UsageError, match="the workspace of reductions depends on the sizes"):
+        rows.workspace_bytes(3)
     with pytest.raises(ArgumentError) as caught:
         given_workspace(np.zeros(8, np.uint8), size, "cpu")
     assert "op.workspace_bytes, with the arguments of the call" in str(caught.value)

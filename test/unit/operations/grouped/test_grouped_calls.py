@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import accumulate
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,7 +20,18 @@ from hypothesis import strategies as st
 
 from cutecc import EmulatorOptions
 from cutecc.errors import ArgumentError, UsageError
-from cutecc.operations import Column, DeviceMatrix, Full, Gemm, GroupedGemm, Row, Scalar, compile_all, load
+from cutecc.operations import (
+    Column,
+    DeviceMatrix,
+    Full,
+    Gemm,
+    GroupedGemm,
+    Row,
+    Scalar,
+    compile_all,
+    device_memory,
+    load,
+)
 
 sys.path.append(str(Path(__file__).parents[1] / "running"))
 from emulated_gpu import EmulatedGpu, install
@@ -43,7 +54,7 @@ SIZES = [(5, 21, 9), (0, 8, 9), (40, 3, 0), (7, 33, 30)]
 
 def everything(accum: Any, C: Any, bias: Any, scale: Any, factor: Any, beta: Any = 0.0) -> Any:
     x = (accum + bias) * scale * factor + beta * C
-    return {"D": x, "before": accum}
+    return {"D": x, "before": accum, "sums": sum(x, axis=1), "tops": max(x, axis=0), "all": sum(x)}
 
 
 KINDS = {
@@ -51,6 +62,9 @@ KINDS = {
     "scale": Column("f32", alignment=1),
     "factor": Scalar("f32", in_memory=True),
     "before": Full("f32", alignment=1),
+    "sums": Column("f32", alignment=1),
+    "tops": Row("f32", alignment=1),
+    "all": Scalar("f32"),
 }
 
 
@@ -129,31 +143,46 @@ def test_operands_of_an_epilogue_by_group(files: dict[str, Path], beta: float) -
     A, B, product = packed()
     C, bias, scale, factor = random(sum(ROWS), N), random(len(ROWS), N), random(sum(ROWS)), random(len(ROWS))
     D, before = poisoned(sum(ROWS), N), poisoned(sum(ROWS), N)
+    sums, tops, everything = poisoned(sum(ROWS)), poisoned(len(ROWS), N), poisoned(len(ROWS))
     given = {"bias": bias, "scale": scale, "factor": factor, "before": before}
+    given |= {"sums": sums, "tops": tops, "all": everything}
     op.run(A, B, C, D, offsets=[*accumulate(ROWS)], beta=beta, **given, device="cpu")
     group = np.repeat(np.arange(len(ROWS)), ROWS)
     expected = (product + bias[group]) * scale[:, None] * factor[group][:, None] + beta * C
     np.testing.assert_allclose(D, expected, rtol=1e-4, atol=1e-4)
     np.testing.assert_allclose(before, product, rtol=1e-5, atol=1e-5)
+    parts = np.split(expected, np.cumsum(ROWS)[:-1])
+    np.testing.assert_allclose(sums, expected.sum(axis=1), rtol=1e-4, atol=1e-3)
+    # Of no rows the largest is that of nothing.
+    np.testing.assert_allclose(tops, [each.max(axis=0, initial=-np.inf) for each in parts], rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(everything, [each.sum() for each in parts], rtol=1e-4, atol=1e-2)
 
 
-def listed() -> dict[str, Any]:
+def listed(sizes: Sequence[tuple[int, int, int]] = SIZES) -> dict[str, Any]:
     """Lists, and what they are in numpy's memory."""
-    found: dict[str, Any] = {name: [] for name in ("A", "B", "C", "D", "bias", "scale", "before")}
-    for group, (m, n, k) in enumerate(SIZES):
+    found: dict[str, Any] = {name: [] for name in (*"ABCD", "bias", "scale", "before", "sums", "tops")}
+    for group, (m, n, k) in enumerate(sizes):
         shapes = {"A": (m, k), "B": (k, n), "C": (m, n), "bias": (n,), "scale": (m,)}
         for name, shape in shapes.items():
             found[name].append(random(*shape, seed=group))
-        for name in ("D", "before"):
-            found[name].append(poisoned(m, n))
-    return found | {"factor": random(len(SIZES))}
+        for name, shape in {"D": (m, n), "before": (m, n), "sums": (m,), "tops": (n,)}.items():
+            found[name].append(poisoned(*shape))
+    return found | {"factor": random(len(SIZES)), "all": poisoned(len(SIZES))}
+
+
+RESULTS = ("D", "before", "sums", "tops")
+"""Of lists."""
 
 
 def check_lists(given: dict[str, Any], beta: float = 0.0) -> None:
     for group in range(len(SIZES)):
         product = given["A"][group].astype("f8") @ given["B"][group]
         scaled = (product + given["bias"][group]) * given["scale"][group][:, None] * given["factor"][group]
-        np.testing.assert_allclose(given["D"][group], scaled + beta * given["C"][group], rtol=1e-4, atol=1e-4)
+        expected = scaled + beta * given["C"][group]
+        np.testing.assert_allclose(given["D"][group], expected, rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(given["sums"][group], expected.sum(axis=1), rtol=1e-4, atol=1e-3)
+        np.testing.assert_allclose(given["tops"][group], expected.max(axis=0, initial=-np.inf), rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(given["all"][group], expected.sum(), rtol=1e-4, atol=1e-2)
         np.testing.assert_allclose(given["before"][group], product, rtol=1e-5, atol=1e-5)
 
 
@@ -164,8 +193,8 @@ def test_lists_on_the_emulator(files: dict[str, Path]) -> None:
         op.run(**given, beta=beta, device="cpu", emulator=EmulatorOptions(check=True))
         check_lists(given, beta)
     given = listed()
-    tables = op.matrices(**{name: each for name, each in given.items() if name != "factor"}, device="cpu")
-    op.run(**tables, factor=given["factor"], beta=-1.0, device="cpu")
+    tables = op.matrices(**{name: each for name, each in given.items() if isinstance(each, list)}, device="cpu")
+    op.run(**tables, factor=given["factor"], all=given["all"], beta=-1.0, device="cpu")
     check_lists(given, -1.0)
 
 
@@ -192,6 +221,11 @@ def on(gpu: EmulatedGpu, given: dict[str, Any]) -> dict[str, Any]:
         name: [gpu.put(one) for one in each] if isinstance(each, list) else gpu.put(each)
         for name, each in given.items()
     }
+
+
+def bring_back(gpu: EmulatedGpu, there: dict[str, Any], given: dict[str, Any]) -> None:
+    """Results of lists, from device memory."""
+    given |= {name: [gpu.get(each) for each in there[name]] for name in RESULTS} | {"all": gpu.get(there["all"])}
 
 
 def test_calls_like_earlier_ones_bind_nothing_anew(
@@ -259,22 +293,55 @@ def test_lists_are_put_into_tables_that_are_kept(files: dict[str, Path], gpu: Em
     for repeat in range(4):
         del gpu.cuda.streams[:]
         op.run(**there, stream=5)
-        for name in ("D", "before"):
-            given[name] = [gpu.get(each) for each in there[name]]
+        bring_back(gpu, there, given)
         check_lists(given)
         assert [name for name, _ in gpu.cuda.streams].count("in") == (repeat == 0)
-    factor = there.pop("factor")
+    scalars = {name: there.pop(name) for name in ("factor", "all")}
     tables = op.matrices(**there)
     gpu.driver.capturing = {0, 5}
-    op.run(**tables, factor=factor, beta=2.0)
+    op.run(**tables, **scalars, beta=2.0)
     with pytest.raises(ArgumentError, match="a CUDA graph does not keep tables of lists"):
-        op.run(**there, factor=factor)
+        op.run(**there, **scalars)
     gpu.driver.capturing = set()
-    given["D"], given["before"] = ([gpu.get(each) for each in there[name]] for name in ("D", "before"))
+    bring_back(gpu, there | scalars, given)
     check_lists(given, 2.0)
-    with pytest.raises(ArgumentError, match=r"'A\[1\]' is a numpy array, and matrices of lists are not copied"):
-        op.run(**(there | {"A": [there["A"][0], *given["A"][1:]]}), factor=factor)
+    with pytest.raises(ArgumentError, match=r"'A\[1\]' is a numpy array, and tables have addresses"):
+        op.run(**(there | {"A": [there["A"][0], *given["A"][1:]]}), **scalars)
+    with pytest.raises(ArgumentError, match=r"'A\[0\]' is a numpy array, and 'factor' is not"):
+        op.run(**(there | {"A": given["A"]}), **scalars)
     op.sync()
+
+
+def test_a_repeated_call_with_lists_looks_at_its_scalars(files: dict[str, Path], gpu: EmulatedGpu) -> None:
+    op = gpu.know(GroupedGemm.load(files["lists"]))
+    there = on(gpu, listed())
+    for _ in range(3):
+        op.run(**there)
+    launched = len(gpu.driver.launches)
+    for name, offset, fits in (("before", 8, False), ("B", 0, True), ("D", 4 * 21, False)):
+        first = there[name][0]
+        scalar = DeviceMatrix(first.pointer + offset, there["factor"].shape, 1, "f32")
+        if fits:
+            op.run(**(there | {"factor": scalar}))
+            continue
+        with pytest.raises(ArgumentError, match=rf"{name}\[0\] is written and shares memory with factor"):
+            op.run(**(there | {"factor": scalar}))
+    assert len(gpu.driver.launches) == launched + 1 + 3  # and of each reduction one
+    scalar = DeviceMatrix(there["A"][3].pointer, there["all"].shape, 1, "f32")
+    with pytest.raises(ArgumentError, match=r"all is written and shares memory with A\[3\]"):
+        op.run(**(there | {"all": scalar}))
+    with pytest.raises(ArgumentError, match="all is written and shares memory with factor"):
+        op.run(**(there | {"all": there["factor"]}))
+
+
+def test_larger_lists_have_more_workspace(files: dict[str, Path], gpu: EmulatedGpu) -> None:
+    op = gpu.know(GroupedGemm.load(files["lists"]))
+    for sizes in (SIZES, SIZES, SIZES, [(2 * m, 3 * n, k) for m, n, k in SIZES]):
+        given = listed(sizes)
+        there = on(gpu, given)
+        op.run(**there)
+        bring_back(gpu, there, given)
+        check_lists(given)
 
 
 class Cupy:
@@ -324,12 +391,12 @@ def test_the_current_stream_is_that_of_a_calls_own_arrays(files: dict[str, Path]
 def test_launches_wait_for_streams_that_matrices_of_lists_name(files: dict[str, Path], gpu: EmulatedGpu) -> None:
     op = gpu.know(GroupedGemm.load(files["lists"]))
     there = on(gpu, listed())
-    factor = there.pop("factor")
+    scalars = {name: there.pop(name) for name in ("factor", "all")}
     for _ in range(4):
-        op.run(**as_cupy(there), factor=factor, stream=5)
+        op.run(**as_cupy(there), **scalars, stream=5)
     assert gpu.driver.orders == [(3, 5)] * 4
     tables = op.matrices(**as_cupy(there))  # what is kept may outlive the streams
-    op.run(**tables, factor=factor, stream=5)
+    op.run(**tables, **scalars, stream=5)
     assert len(gpu.driver.orders) == 4
 
 
@@ -345,3 +412,36 @@ def test_arrays_of_numpy_are_copied(files: dict[str, Path], gpu: EmulatedGpu) ->
             op.sync()
             np.testing.assert_allclose(D, expected, rtol=1e-5, atol=1e-5)
             D[...] = np.nan
+
+
+def test_lists_of_numpy_are_copied(files: dict[str, Path], gpu: EmulatedGpu) -> None:
+    op = gpu.know(GroupedGemm.load(files["lists"]))
+    given = listed()
+    shifted = np.zeros(5 * 21 + 1, np.float32)[1:].reshape(5, 21)
+    given["C"][0], given["D"][0] = shifted, shifted  # a source may be the result
+    shifted[...] = random(5, 21)
+    before = shifted.copy()
+    assert op.supports(**given, beta=2.0)
+    for _ in range(2):
+        op.run(**given, beta=2.0)
+    assert np.isnan(given["sums"][0]).all() and not np.isnan(shifted).any()
+    op.sync()
+    given["C"][0] = before
+    product = given["A"][0].astype("f8") @ given["B"][0]
+    first = (product + given["bias"][0]) * given["scale"][0][:, None] * given["factor"][0]
+    np.testing.assert_allclose(given["D"][0], first + 2 * (first + 2 * before), rtol=1e-4, atol=1e-3)
+    given = listed()
+    op.run(**given, sync=True)
+    check_lists(given)
+    whole = poisoned(12, 21)
+    given["D"][0] = whole[:5]
+    for other in ("before", "scale", "factor"):
+        wrong = given | {other: whole[4, :4] if other == "factor" else [whole[4:9], *given[other][1:]]}
+        if other == "scale":
+            wrong[other][0] = whole[4, 3:8]
+        with pytest.raises(ArgumentError, match=r"D\[0\] is written and shares memory with"):
+            op.run(**wrong)
+    given["A"][0].flags.writeable = given["before"][0].flags.writeable = False
+    with pytest.raises(ArgumentError, match=r"'before\[0\]' is written, and its array is read-only"):
+        op.run(**given)
+    assert device_memory.allocated_bytes() == 0

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from cutecc.errors import ArgumentError, UsageError
-from cutecc.operations import GroupedGemm, Row, torch_operator
+from cutecc.operations import GroupedGemm, Row, Scalar, torch_operator
+from cutecc.operations.torch_choices import Choices
 from cutecc.operations.torch_library import schema
 from cutecc.runtime.recent import Recent
 
@@ -106,17 +107,23 @@ def test_types_of_results() -> None:
 
 def test_fake_tensors_and_compiled_functions() -> None:
     offs = torch.tensor(ENDS, dtype=torch.int32)
-    operator = functional._operator()
     a, b, _ = (each.detach().float() for each in leaves("rows"))
     checks = ("test_schema", "test_faketensor", "test_autograd_registration")
-    torch.library.opcheck(operator, (a, b, offs, None, None, False, True), test_utils=checks)
+    for operator in (functional._operator(), functional._product()):
+        torch.library.opcheck(operator, (a, b, offs, None, None, False, True), test_utils=checks)
     torch._dynamo.reset()
 
     def function(a: Any, b: Any, offs: Any) -> Any:
         return torch.relu(grouped_mm(a, b, offs, emulate_on_cpu=True)) * 2
 
     compiled = torch.compile(function, backend="aot_eager", fullgraph=True, dynamic=True)
-    torch.testing.assert_close(compiled(a, b, offs), torch.relu(reference("rows", a, b)) * 2, rtol=1e-4, atol=1e-4)
+    expected = torch.relu(reference("rows", a, b)) * 2
+    torch.testing.assert_close(compiled(a, b, offs), expected, rtol=1e-4, atol=1e-4)
+    learned = compiled(a, b.requires_grad_(), offs)
+    torch.testing.assert_close(learned, expected, rtol=1e-4, atol=1e-4)
+    assert learned.requires_grad and not function(a, b.detach(), offs).requires_grad
+    with torch.no_grad():
+        assert not function(a, b, offs).requires_grad
 
 
 def test_operations_are_kept_for_sizes_of_a_class() -> None:
@@ -130,8 +137,8 @@ def test_operations_are_kept_for_sizes_of_a_class() -> None:
 
 @pytest.mark.parametrize("first", ["rows", "columns"])
 def test_packings_of_like_tensors_are_told_apart(monkeypatch: pytest.MonkeyPatch, first: str) -> None:
-    for kept in ("_chosen", "_classes", "_operations"):
-        monkeypatch.setattr(functional, kept, Recent(8))
+    monkeypatch.setattr(functional, "_choices", Choices())
+    monkeypatch.setattr(functional, "_classes", Recent(8))
     made: list[str] = []
     monkeypatch.setattr(GroupedGemm, "run", lambda op, *given, **more: made.append(op.description.packing))
     offs = torch.tensor((30, 64), dtype=torch.int32)
@@ -158,6 +165,8 @@ def test_wrong_tensors_are_refused() -> None:
         grouped_mm(a, b[:, :7], offs, emulate_on_cpu=True)
     with pytest.raises(ArgumentError, match="'offsets' holds no whole numbers"):
         grouped_mm(a, b, offs.float(), emulate_on_cpu=True)
+    with pytest.raises(ArgumentError, match=r"A is torch.float32, and B torch.float16\nhint: B.to\(A.dtype\)"):
+        grouped_mm(a, b.half(), offs, emulate_on_cpu=True)
 
 
 @pytest.mark.parametrize("rows", [0, 12])
@@ -180,15 +189,23 @@ def test_an_operation_as_an_operator() -> None:
     op = GroupedGemm(
         **PARTS,
         packing="rows",
-        epilogue=lambda accum, bias: {"D": accum + bias, "before": accum},
-        operands={"bias": Row("f32", 1), "before": "f32:row:1"},
+        epilogue=lambda accum, bias: {
+            "D": accum + bias,
+            "before": accum,
+            "sums": sum(accum, axis=0),
+            "all": sum(accum),
+        },
+        operands={"bias": Row("f32", 1), "before": "f32:row:1", "sums": Row("f32", 1), "all": Scalar("f32")},
     )
-    assert schema(op) == "(Tensor A, Tensor B, Tensor offsets, Tensor bias) -> (Tensor, Tensor)"
+    assert schema(op) == "(Tensor A, Tensor B, Tensor offsets, Tensor bias) -> (Tensor, Tensor, Tensor, Tensor)"
     operator = torch_operator("cutecc_tests::grouped", op, emulate_on_cpu=True)
     offsets = torch.tensor(ENDS, dtype=torch.int32)
     a, b, bias = torch.randn(12, 8), torch.randn(3, 8, 4), torch.randn(3, 4)
-    D, before = operator(a, b, offsets, bias)
+    D, before, sums, every = operator(a, b, offsets, bias)
     torch.testing.assert_close(D, reference("rows", a, b, bias), rtol=1e-4, atol=1e-4)
     torch.testing.assert_close(before, reference("rows", a, b), rtol=1e-4, atol=1e-4)
+    parts = [before[:5], before[5:5], before[5:]]
+    torch.testing.assert_close(sums, torch.stack([each.sum(0) for each in parts]), rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(every, torch.stack([each.sum() for each in parts]), rtol=1e-4, atol=1e-3)
     with pytest.raises(UsageError, match="and this operation lists of matrices"):
         schema(GroupedGemm(**PARTS))

@@ -100,9 +100,10 @@ def test_every_packing_is_timed_on_arguments_that_it_takes(packing: Any, schedul
     assert all(isinstance(each, Samples) for each in found) and {id(each) for each in calls} == set(map(id, operations))
 
 
-def test_scales_are_timed_too() -> None:
+@pytest.mark.parametrize("packing", ["rows", "depth", "list"])
+def test_scales_are_timed_too(packing: Any) -> None:
     op = GroupedGemm(
-        "f8E4M3FN", "f8E4M3FN:column", "bf16", packing="rows", scales="blocks", target="sm_90a", problem=PROBLEM
+        "f8E4M3FN", "f8E4M3FN:column", "bf16", packing=packing, scales="blocks", target="sm_90a", problem=PROBLEM
     )
     cuda = FakeCuda()
 
@@ -112,5 +113,6 @@ def test_scales_are_timed_too() -> None:
 
     with Workspace(0, cuda) as gpu, pytest.MonkeyPatch.context() as patch:
         patch.setattr(GroupedGemm, "run", run)
-        (found,) = GroupedContest(op, (100, 256, 256, 3)).time([op], gpu)
+        patch.setattr(GroupedGemm, "matrices", lambda self, **lists: lists)
+        (found,) = GroupedContest(op, (100, 256, 384, 3)).time([op], gpu)
     assert isinstance(found, Samples), found

@@ -23,6 +23,7 @@ from cutecc.operations.convolution.geometry import ConvolutionProblem
 from cutecc.operations.epilogue import reference
 from cutecc.operations.epilogue.values import Output
 from cutecc.operations.kernels.convolution import build, signature
+from cutecc.operations.kernels.convolution.tiled_rows import tiled_rows
 from cutecc.operations.kernels.signature import full_operand
 
 
@@ -187,7 +188,8 @@ def convolve(
             each if isinstance(each, Tensor) else each.codes[0] if operand.kind == "scalar" else each.codes
         )
     kernel = compiled(description)
-    space = _workspace(gemm, m, n, k, groups, slices)
+    rows = tiled_rows(description, geometry, m)
+    space = _workspace(gemm, rows, n, k, groups, slices)
     count = MULTIPROCESSORS if signature.is_persistent(gemm) else None
     given = ((m, n, k, groups), geometry, a, b, tuple(arguments), space, slices, count, 0)
     for _ in range(launches):

@@ -15,7 +15,7 @@ from cutecc.arguments.arrays import Array
 from cutecc.emulator.options import EmulatorOptions
 from cutecc.operations.epilogue import reference
 from cutecc.operations.epilogue.values import Input, Output
-from cutecc.operations.grouped.description import GroupedDescription
+from cutecc.operations.grouped.description import SCALE_BLOCK, GroupedDescription
 from cutecc.operations.kernels.grouped import schedule, workspace
 from cutecc.operations.kernels.grouped.build import kernel
 from cutecc.operations.kernels.grouped.signature import is_packed, specs
@@ -26,10 +26,6 @@ Size = tuple[int, int, int]
 """M, N and K of a group."""
 FEW = 3
 """Multiprocessors, so that each has several tiles."""
-
-
-BLOCK = 128
-"""Of K, and of N, for each of which there is a scale."""
 
 
 @cache
@@ -113,23 +109,49 @@ class Vectors:
 
 
 class Scales:
-    """Factors of blocks of A, packed rows, and of B."""
+    """Factors of blocks of A and of B, of each group."""
 
-    def __init__(self, sizes: Sequence[Size], generator: np.random.Generator):
-        _, n, k = sizes[0]
-        rows, blocks, n_blocks = sum(m for m, _, _ in sizes), -(-k // BLOCK), -(-n // BLOCK)
-        self.a = generator.uniform(0.5, 2, (rows, blocks)).astype("f4")
+    def __init__(self, description: GroupedDescription, sizes: Sequence[Size], generator: np.random.Generator):
+        def blocks(extent: int) -> int:
+            return -(-extent // SCALE_BLOCK)
+
+        self.columns = SCALE_BLOCK
+        """That have one scale."""
+        if description.packing == "list":
+            self.a = [generator.uniform(0.5, 2, (blocks(k), m)).astype("f4").T for m, _, k in sizes]
+            self.b = [generator.uniform(0.5, 2, (blocks(n), blocks(k))).astype("f4") for _, n, k in sizes]
+            self.argument: Any = tuple(
+                (
+                    np.array([each.ctypes.data for each in found], np.int64),
+                    np.array([[step // 4 for step in each.strides] for each in found], np.int64),
+                )
+                for found in (self.a, self.b)
+            )
+            return
+        m, n, k = sizes[0]
+        if description.packing == "depth":
+            depths = [depth // SCALE_BLOCK for _, _, depth in sizes]
+            self.argument = tuple(generator.uniform(0.5, 2, (sum(depths), each)).astype("f4").T for each in (m, n))
+            self.a, self.b = (np.split(each, np.cumsum(depths)[:-1], axis=1) for each in self.argument)
+            self.columns = 1
+            return
+        rows = generator.uniform(0.5, 2, (sum(m for m, _, _ in sizes), blocks(k))).astype("f4")
         # As (groups, N, K) in memory.
-        self.b = generator.uniform(0.5, 2, (len(sizes), n_blocks, blocks)).astype("f4")
-        self.argument = (self.a, self.b.transpose(1, 2, 0))
-        self.ends = np.cumsum([m for m, _, _ in sizes])
+        whole = generator.uniform(0.5, 2, (len(sizes), blocks(n), blocks(k))).astype("f4")
+        self.argument = (rows, whole.transpose(1, 2, 0))
+        self.a, self.b = np.split(rows, np.cumsum([m for m, _, _ in sizes])[:-1]), [*whole]
 
     def scaled(self, group: int, left: Any, right: Any) -> tuple[Any, Any]:
         """A and the transpose of B, each element with its factor."""
-        own = self.a[self.ends[group] - len(left) : self.ends[group]]
-        columns = np.arange(left.shape[1]) // BLOCK
-        rows = np.arange(len(right)) // BLOCK
-        return left * own[:, columns], right * self.b[group][rows][:, columns]
+        columns, rows = np.arange(left.shape[1]) // SCALE_BLOCK, np.arange(len(right)) // self.columns
+        return left * self.a[group][:, columns], right * self.b[group][rows][:, columns]
+
+    def arrays(self) -> list[Array]:
+        """Those of lists, as the memory that they are."""
+        listed = isinstance(self.argument[0], tuple)
+        return [
+            Array("f32", (each.size,), (1,), each.ctypes.data) for each in (*self.a, *self.b) if listed and each.size
+        ]
 
 
 def multiply(
@@ -170,19 +192,20 @@ def multiply(
             each.randomize(generator)
             for of_group, value in zip(values, each.values, strict=True):
                 of_group[operand.name] = value[0] if operand.kind == "scalar" else value[None]
-    scales = Scales(sizes, generator) if description.scales == "blocks" else None
+    scales = Scales(description, sizes, generator) if description.scales == "blocks" else None
     emulator = _Emulator(made.compilation, made.launcher.binder)
     everything = [own for each in (a, b, *memory.values()) for own in each.own if own.codes.size]
     emulator.matrices = tuple(each for each in everything if isinstance(each, Matrix))
     vectors = [each for each in everything if isinstance(each, Vector)]
-    emulator.vectors = tuple(Array(each.dtype, (each.codes.size,), (1,), each.codes.ctypes.data) for each in vectors)
+    listed = [Array(each.dtype, (each.codes.size,), (1,), each.codes.ctypes.data) for each in vectors]
+    emulator.vectors = (*listed, *(scales.arrays() if scales is not None else []))
     emulation = emulator.emulate(
         (
             _problem(description, sizes),
             _sizes(description, sizes) if ends is None else np.array(ends, np.int32),
             *(a.argument, b.argument, tuple(arguments), scales and scales.argument),
             _table(description, sizes),
-            _workspace(description, len(sizes)),
+            _workspace(description, sizes),
             *(multiprocessors, 0),
         ),
         {},
@@ -223,15 +246,20 @@ def _sizes(description: GroupedDescription, sizes: Sequence[Size]) -> Any:
 
 
 def _table(description: GroupedDescription, sizes: Sequence[Size]) -> Any:
-    if description.schedule == "device" or description.packing == "depth":
+    if not schedule.has_table(description):
         return None
     return np.array(schedule.tiles_before(description, sizes), np.int32)
 
 
-def _workspace(description: GroupedDescription, groups: int) -> Any:
+def _workspace(description: GroupedDescription, sizes: Sequence[Size]) -> Any:
     if not workspace.needs_workspace(description):
         return None
-    size = workspace.workspace_bytes(description, groups)
+    if description.packing == "list":
+        turns = schedule.tiles_before(description, sizes)[-1]
+    else:
+        problem = _problem(description, sizes)
+        turns = schedule.turns_before(description, *problem[:2], len(sizes), problem[_axis(description)])
+    size = workspace.workspace_bytes(description, len(sizes), turns)
     memory = np.full(size + workspace.DESCRIPTOR_BYTES, 0xAB, np.uint8)
     start = -memory.ctypes.data % workspace.DESCRIPTOR_BYTES
     return memory[start : start + size]

@@ -15,7 +15,7 @@ from test_sm90_products import ONE, SUMS, TOLERANCES, TWO, hopper
 
 from cutecc.operations.description import GemmDescription
 from cutecc.operations.epilogue.declarations import Column, Full, Row, Scalar
-from cutecc.operations.epilogue.functions import relu
+from cutecc.operations.epilogue.functions import max, relu, sum
 from cutecc.operations.epilogue.graph import Epilogue
 from cutecc.operations.grouped.description import GroupedDescription
 from cutecc.operations.kernels.grouped.signature import ends_divisor
@@ -25,7 +25,7 @@ from cutecc.operations.operand import Operand
 def everything(accum, C, bias, scale, alpha, shift):
     D = relu(alpha * accum + C + bias) * scale - shift
     raw = accum + bias
-    return D, raw
+    return {"D": D, "raw": raw, "rows": sum(raw, axis=0), "tops": max(raw, axis=1), "all": sum(D)}
 
 
 def with_everything(description: GemmDescription, c: str) -> GemmDescription:
@@ -43,6 +43,9 @@ def with_everything(description: GemmDescription, c: str) -> GemmDescription:
         shift=Scalar("f32", in_memory=True),
         D=Full(d.dtype, d.layout, alignment=d.alignment),
         raw=Full("f32", alignment=1),
+        rows=Row("f32", alignment=1),
+        tops=Column("f32", alignment=1),
+        all=Scalar("f32"),
     )
     return replace(description, c=source, epilogue=graph)
 
@@ -123,19 +126,38 @@ def test_groups(name: str):
 
 
 SCALED = {
-    "cooperative": f"cooperative:128x64:stages=3:{TWO}:cluster=2x1",
-    "pingpong": f"pingpong:64x128:stages=2:{TWO}",
+    "parts-along-m": (f"cooperative:128x64:stages=3:{ONE}:cluster=2x1", 136),
+    "parts-along-n": (f"pingpong:64x256:stages=2:{TWO}", 264),
 }
+"""Tiles, and an N that ends in the second block, or the third."""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SCALED)
 def test_scales_of_blocks(name: str):
-    gemm = plain("f8E4M3FN:row", "f8E4M3FN:column", "bf16:row", SCALED[name])
+    tile, n = SCALED[name]
+    gemm = plain("f8E4M3FN:row", "f8E4M3FN:column", "bf16:row", tile)
     description = GroupedDescription(gemm, "rows", scales="blocks")
-    groups = [(each, 200, 304) for each in (0, 37, 0, 129, 1, 0)]
+    groups = [(each, n, 144) for each in (0, 37, 0, 129, 1, 0)]
     assert error(multiply(description, groups)) <= SUMS
     assert error(multiply(description, [(9, 16, 0), (3, 16, 0)])) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tile", [f"cooperative:64x128:stages=2:{ONE}", f"pingpong:64x16:stages=3:{TWO}:cluster=2x1"])
+def test_scales_along_depth_are_of_rows_and_columns(tile: str):
+    gemm = plain("f8E4M3FN:row", "f8E4M3FN:column", "f32:row", tile)
+    groups = [(72, 152, 128 * blocks) for blocks in (1, 0, 3, 2)]
+    description = GroupedDescription(gemm, "depth", scales="blocks")
+    assert error(multiply(description, groups)) <= SUMS
+    assert error(multiply(description, groups, ends=[130, 128, 600, 768])) <= SUMS  # moved to where blocks begin
+
+
+@pytest.mark.slow
+def test_scales_of_blocks_of_lists():
+    gemm = plain("f8E4M3FN:row", "f8E4M3FN:column", "bf16:row", f"pingpong:64x64:stages=2:{TWO}")
+    groups = [(37, 200, 304), (0, 16, 128), (129, 8, 16), (5, 136, 0), (1, 24, 144)]
+    assert error(multiply(GroupedDescription(gemm, scales="blocks"), groups)) <= SUMS
 
 
 @pytest.mark.slow

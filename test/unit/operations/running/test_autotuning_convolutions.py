@@ -91,15 +91,17 @@ def test_what_cannot_be_tuned(timed: list[Any]) -> None:
         tune(timed, op, problem=ConvolutionProblem(8, (28, 28), 32, 64, 3, groups=2))
 
 
-@pytest.mark.parametrize("kind", ["fprop", "dgrad", "wgrad"])
-def test_all_arguments_are_timed_on_random_data(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("kind", "dtype"), [("fprop", "f16"), ("dgrad", "f16"), ("wgrad", "f16"), ("fprop", "i8:interleaved32")]
+)
+def test_all_arguments_are_timed_on_random_data(kind: Any, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def biased(accum: Any, bias: Any, C: Any) -> Any:
         return accum + bias + C
 
-    groups = 1 if kind == "wgrad" else 2
-    sizes = ConvolutionProblem(2, (9, 8), 16, 32, (3, 2), padding=((1, 0), (1, 1)), stride=2, groups=groups)
+    groups = 1 if kind == "wgrad" or "interleaved" in dtype else 2
+    sizes = ConvolutionProblem(2, (9, 8), 32, 64, (3, 2), padding=((1, 0), (1, 1)), stride=2, groups=groups)
     epilogue: dict[str, Any] = {} if kind == "wgrad" else {"epilogue": biased, "operands": {"bias": Row("f32")}}
-    op = Conv2d(kind, "f16", c="f16", target="sm_80", split_k="none", problem=sizes, **epilogue)
+    op = Conv2d(kind, dtype, c=dtype, d=dtype, target="sm_80", split_k="none", problem=sizes, **epilogue)
     cuda = Cuda()
 
     def run(op: Any, **arguments: Any) -> None:

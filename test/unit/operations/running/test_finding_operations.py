@@ -7,9 +7,13 @@ import pytest
 from small_products import biased
 
 from cutecc.errors import UsageError
-from cutecc.operations.discovery import facts_of, find, supports
+from cutecc.operations.convolution.geometry import ConvolutionProblem
+from cutecc.operations.convolution.operation import Conv2d
+from cutecc.operations.discovery import find, supports
 from cutecc.operations.epilogue.declarations import Column, Row
+from cutecc.operations.facts import facts_of
 from cutecc.operations.gemm import Gemm
+from cutecc.operations.grouped.operation import GroupedGemm
 from cutecc.operations.operand import Operand
 from cutecc.operations.validity import check
 from cutecc.operations.views import DeviceMatrix
@@ -107,3 +111,30 @@ def test_whether_there_is_a_kernel_is_said_with_a_reason() -> None:
     assert "arrays, not of an int" in supports(3, "sm_80").reason  # type: ignore[arg-type]
     with pytest.raises(UsageError, match=r"\(M, N, K, batch\), not \('1', 2, 3\)"):
         find("f16", "sm_80", problem=("1", 2, 3))  # type: ignore[arg-type]
+
+
+def test_kernels_with_the_results_of_a_layer() -> None:
+    sizes = ConvolutionProblem(8, (28, 28), 64, 64, 3, padding=1)
+    op = Conv2d("wgrad", "f16", target="sm_80", problem=sizes)
+    found = find(op, where="mode=split_k_serial,stages=3", limit=5)
+    assert len(found) == 5 and {each.facts["class"] for each in found} == {"Conv2d"}
+    keys = ("kind", "iterator", "stride", "groups", "filter_mode", "mode", "stages")
+    expected = ("wgrad", "optimized", "unity", "single", "cross_correlation", "split_k_serial", 3)
+    assert all(tuple(each.facts[key] for key in keys) == expected for each in found)
+    assert type(found[0].operation) is Conv2d and found[0].operation.description == found[0].description
+    with pytest.raises(UsageError, match="no metadata is called 'packing'"):
+        find(op, where="packing=rows")
+
+
+def test_kernels_with_the_results_of_grouped_and_single_products() -> None:
+    op = GroupedGemm("bf16", "bf16", packing="rows", target="sm_90a")
+    found = find(op, where="unit=wgmma,cluster=1x1")
+    assert found[0].facts["class"] == "GroupedGemm" and {each.facts["packing"] for each in found} == {"rows"}
+    assert {each.description.gemm.tile for each in found} <= {*op.tile_descriptions()}
+    assert type(found[0].operation) is GroupedGemm
+    product = Gemm("tf32", "tf32:column", d="f32:column", target="sm_90a")
+    alike = find(product, problem=(512, 512, 512), limit=20)
+    assert {each.description.d.layout for each in alike} == {"column"}
+    assert {each.description.instruction.a for each in alike} == {"tf32"}
+    with pytest.raises(UsageError, match="target, epilogue and operands are those of the operation"):
+        find(product, "sm_80")  # type: ignore[call-overload]

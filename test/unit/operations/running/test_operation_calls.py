@@ -234,6 +234,29 @@ def test_cupys_arrays_and_the_streams_that_they_name(compiled: dict[str, Path], 
     assert gpu.driver.orders == [(3, 5)] * 3 and gpu.cuda.streams[-1] == ("wait", 5)
 
 
+class Other(Cupy):
+    """An array of a library whose current stream nobody knows."""
+
+
+Other.__module__ = "other"
+
+
+def test_launches_wait_for_streams_that_matrices_of_arrays_name(compiled: dict[str, Path], gpu: EmulatedGpu) -> None:
+    op = gpu.know(Gemm.load(compiled["array"]))
+    A, B = random(M, K), random(K, N)
+    there = {"A": gpu.put(A), "B": gpu.put(B), "D": gpu.put(np.zeros((M, N), np.float32))}
+    for kind, stream, order in ((Cupy, 5, (3, 5)), (Other, 5, (3, 5)), (Other, None, (3, 0))):
+        gpu.driver.orders.clear()
+        for _ in range(4):
+            op.run(**{name: [kind(each)] for name, each in there.items()}, stream=stream)
+        assert gpu.driver.orders == [order] * 4, (kind, stream)
+    gpu.driver.orders.clear()
+    # What is kept may outlive the streams.
+    op.run(**{name: op.matrices(name, [Cupy(each)]) for name, each in there.items()}, stream=5)
+    assert (3, 5) not in gpu.driver.orders
+    np.testing.assert_allclose(gpu.get(there["D"]), product(A, B), rtol=1e-5, atol=1e-5)
+
+
 # Workspaces, vectors, and a D of columns, which is computed as the transposed product.
 
 

@@ -1,11 +1,12 @@
 """The examples of operations and their notebooks."""
 
 import json
-import subprocess
+import os
 import sys
 from pathlib import Path
 
 import pytest
+from warm_processes import Templates
 
 ROOT = Path(__file__).parents[4]
 EXAMPLES = ("basic_gemm", "convolution", "epilogue_functors", "grouped_gemm", "traced_epilogue")
@@ -13,12 +14,13 @@ EXAMPLES = ("basic_gemm", "convolution", "epilogue_functors", "grouped_gemm", "t
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_a_notebook_is_what_the_file_does(name: str, tmp_path: Path) -> None:
+def test_a_notebook_is_what_the_file_does(name: str, tmp_path: Path, templates: Templates) -> None:
     """Runs every cell."""
-    file = ROOT / "examples" / "operations" / f"{name}.py"
-    command = [sys.executable, str(ROOT / "tools" / "make_notebook.py"), str(file), "--check"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
+    command = ["make_notebook.py", str(ROOT / "examples" / "operations" / f"{name}.py"), "--check"]
+    status, _, errors = templates.run(
+        command, folder=tmp_path, environment=os.environ, kind="tracing", entry="make_notebook:main", path=sys.path
+    )
+    assert status == 0, errors
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
