@@ -217,9 +217,9 @@ def _show(
     for each in stops:
         click.echo()
         click.echo(harmless("\n".join(stopped_lines(each, width)), coloured=False))
-    hints = [run.emulation.line_hint for run in runs if run.emulation.line_hint is not None]
-    if found and hints:
-        click.echo(f"\nhint: {hints[0]}")
+    hint = next(filter(None, (run.emulation.line_hint for run in runs)), None)
+    if found and hint:
+        click.echo(f"\nhint: {hint}")
     if not quiet:
         click.echo(_verdict(len(found), complete=not stops))
 

@@ -7,7 +7,6 @@ order, which is all that compilers write.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 from cutecc.emulator.instructions.elementwise import elementwise
 from cutecc.emulator.instructions.form import Form
@@ -54,8 +53,11 @@ def _body(form: Form, count: int, compute: _Compute) -> Body:
     return body
 
 
-for _name, _compute in _OPERATIONS.items():
+def _row(name: str, count: int) -> None:
+    pattern = f"{name}{count}.{{u32,s32}}.{{u32,s32}}.{{u32,s32}}.{{sat,add}}?"
+    elementwise(pattern, result="u32", operands="u32 u32 u32")(lambda form: _body(form, count, _OPERATIONS[name]))
+
+
+for _name in _OPERATIONS:
     for _count in (2, 4):
-        elementwise(
-            f"{_name}{_count}.{{u32,s32}}.{{u32,s32}}.{{u32,s32}}.{{sat,add}}?", result="u32", operands="u32 u32 u32"
-        )(partial(_body, count=_count, compute=_compute))
+        _row(_name, _count)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from cutecc.errors import EmulatorError
 from cutecc.ptx.syntax import Function, Instruction, Module, callee_of, symbols_of
@@ -43,6 +43,10 @@ class CallGraph:
             return self._taken
         called = self._module.functions.get(name)
         return () if called is None or called.is_declaration else (called,)
+
+    def has(self, wanted: Callable[[Instruction], bool]) -> bool:
+        """Whether one of the functions has such an instruction."""
+        return any(wanted(each) for function in self.functions for each in function.instructions)
 
     def is_recursive(self, caller: Function, callee: Function) -> bool:
         """Whether a call of the one by the other may be inside of another call of it."""

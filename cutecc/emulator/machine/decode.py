@@ -62,7 +62,7 @@ def decode(module: Module, kernel: str, limits: Limits = Limits()) -> Program:
     program = Program(kernel, module.target, parameters=entry.parameters)
     program.required_block = entry.directives.get("reqntid", ())
     decoders: dict[str, _Decoder] = {}
-    pairs = any("cta_group::2" in each.modifiers for function in graph.functions for each in function.instructions)
+    pairs = graph.has(lambda each: "cta_group::2" in each.modifiers)
     slot, start = 0, 0
     for function in graph.functions:
         recursive = graph.is_recursive(function, function)
@@ -80,17 +80,13 @@ def decode(module: Module, kernel: str, limits: Limits = Limits()) -> Program:
         for decoder in decoders.values():
             decoder.decode(program)
     program.stops = _stops(program)
-    if _names(graph, Special("%envreg1")):
+    if graph.has(lambda each: Special("%envreg1") in each.operands):
         program.grid_workspace = layout.take_grid_workspace()
     program.module_image = bytes(layout.image)
     program.shared_bytes = layout.shared_bytes
     program.local_bytes = layout.local_bytes if program.stack is None else program.stack.bytes
     wait_for_registers(program)
     return program
-
-
-def _names(graph: CallGraph, operand: Operand) -> bool:
-    return any(operand in each.operands for function in graph.functions for each in function.instructions)
 
 
 def _stops(program: Program) -> list[int]:
