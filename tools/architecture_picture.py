@@ -23,7 +23,7 @@ WIDTH, ROW, TOP, BOX_HEIGHT = 1040, 92, 46, 50
 EVERYWHERE = ("errors", "support", "config", "target", "sass")
 """What everything may import: a strip below."""
 ASIDE = {*EVERYWHERE, "", "__main__", "lit"}
-PARTS = dict.fromkeys(("compilation", "kernel", "jit_function", "ptx_kernel"), "driver")
+PARTS: dict[str, str] = dict.fromkeys(("compilation", "kernel", "jit_function", "ptx_kernel"), "driver")
 """Modules and packages that one box stands for."""
 
 
