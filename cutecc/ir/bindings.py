@@ -89,7 +89,6 @@ class _DeferredPackage(types.ModuleType):
     def defer(self) -> None:
         # Without a `__path__` of its own, the import of any submodule asks `__getattr__` for it.
         del self.__path__
-        sys.meta_path.insert(0, _OnceImported())
 
     def __getattr__(self, name: str) -> Any:
         with _lock, held():
@@ -107,6 +106,8 @@ class _DeferredPackage(types.ModuleType):
                     if sys.modules.get(_PACKAGE) is self:
                         del sys.modules[_PACKAGE]
                     raise
+                if name == "__path__":
+                    sys.meta_path.insert(0, _OnceImported())
         return getattr(self, name)
 
 
@@ -114,12 +115,13 @@ class _OnceImported(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Gives a submodule that the deferred package has brought with it to the import statement that asked for it first.
 
     The statement looks at `sys.modules` before it asks the package for its path, and not again: it would run the
-    submodule a second time.
+    submodule a second time. It is asked once, by that statement.
     """
 
     def find_spec(
         self, name: str, path: object = None, target: types.ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
+        sys.meta_path.remove(self)
         # With a target it is a reload.
         if target is not None or not name.startswith(f"{_PACKAGE}.") or name not in sys.modules:
             return None

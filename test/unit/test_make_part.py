@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -14,7 +15,9 @@ def made(folder: Path, lit: int, unit: int, part: str = "lower_pointers") -> sub
     (folder / "stub").write_text('echo "$@"\nexit $1\n')
     tools = [f"{name}=sh {folder}/stub {status}" for name, status in (("LIT", lit), ("PYTEST", unit))]
     command = ["make", "--no-print-directory", "-o", ".venv/bin/.dev", "-o", "bytecode", "test", f"K={part}", *tools]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    # Not as a part of the make that runs the tests, with its jobs.
+    environment = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, env=environment)
 
 
 @pytest.mark.parametrize(
