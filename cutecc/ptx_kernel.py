@@ -196,7 +196,7 @@ def _padded(extent: Sequence[int]) -> Dim3:
 
 
 def _dim3(name: str, given: int | Sequence[int]) -> Dim3:
-    extent = [given] if isinstance(given, int) else list(given)
+    extent = list(given) if isinstance(given, Sequence) else [given]
     if not 1 <= len(extent) <= 3:
         raise UsageError(f"a {name} has up to three extents, and {given!r} has {len(extent)}")
     return _padded([int(each) for each in extent])

@@ -93,9 +93,9 @@ def prepare_untrusted(text: str, values: dict[str, Any]) -> None:
     if not values["untrusted"]:
         return
     if not is_record(text):
+        why = "PTX is run in this process" if text.endswith(".ptx") else f"compiling {text} runs it"
         raise UsageError(
-            f"--untrusted is for bundles, and compiling {text} runs it",
-            hints=["read it first, or run all of cutecc in a container"],
+            f"--untrusted is for bundles, and {why}", hints=["read it first, or run all of cutecc in a container"]
         )
     from cutecc.emulator.untrusted.confinement import confinement
 

@@ -61,12 +61,14 @@ def _in_order(arrays: Sequence[Array]) -> tuple[Any, Any]:
 
 def _rows(array: Array) -> tuple[int, int, int, int]:
     """Where a matrix begins and ends, the bytes from row to row (0 of a single row), and those of a row."""
-    _, size = extent(array)
-    steps = [(step * array.itemsize, count) for count, step in zip(array.shape, array.stride, strict=True) if count > 1]
+    low, high = extent(array)
+    steps = [
+        (abs(step) * array.itemsize, count) for count, step in zip(array.shape, array.stride, strict=True) if count > 1
+    ]
     pitch, count = max(steps, default=(0, 1))
     if pitch <= array.itemsize:
         pitch, count = 0, 1
-    return array.address, array.address + size, pitch, size - pitch * (count - 1)
+    return array.address + low, array.address + high, pitch, high - low - pitch * (count - 1)
 
 
 def _lie_between(one: Any, others: Any) -> Any:

@@ -16,7 +16,7 @@ def made(folder: Path, lit: int, unit: int, part: str = "lower_pointers") -> sub
     tools = [f"{name}=sh {folder}/stub {status}" for name, status in (("LIT", lit), ("PYTEST", unit))]
     command = ["make", "--no-print-directory", "-o", ".venv/bin/.dev", "-o", "bytecode", "test", f"K={part}", *tools]
     # Not as a part of the make that runs the tests, with its jobs.
-    environment = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, env=environment)
 
 

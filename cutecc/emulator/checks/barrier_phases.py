@@ -78,7 +78,7 @@ class BarrierPhases:
         if barrier is None:
             size = clocks.agents_per_block
             barrier = self._barriers[slot, number] = _Barrier(np.full(size, _NONE), np.zeros(size, np.int32))
-        barrier.warps.update((columns >> 5).tolist())
+        barrier.warps.update(np.unique(columns >> 5).tolist())
         before = barrier.phase[columns]
         for last in np.unique(before[before != _NONE]).tolist():
             again = np.flatnonzero(before == last)

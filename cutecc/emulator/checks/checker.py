@@ -293,7 +293,6 @@ class Checker(Watch):
             finding = self._machine.finding("tensor-memory", wrong, operation, gang, lanes.mask)
             self._reports.add("tensor-memory", operation.index, -1, 1, lambda: finding)
         if operation.form.has("alloc"):
-            self._tensor_cells.allocate(number, allocation)
             return
         row, lane = divmod(int(lanes.mask.argmax()), 32)
 

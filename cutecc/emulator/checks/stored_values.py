@@ -43,7 +43,8 @@ def changes(gang: Gang, mask: Mask, operation: Operation, places: Array, parts: 
 def _values(gang: Gang, mask: Mask, operation: Operation) -> Iterator[Array]:
     """Each element that a store writes, of the threads in the mask: bits."""
     if operation.form.has("bulk"):
-        return  # zeros
+        yield np.zeros(int(np.count_nonzero(mask)), np.uint32)
+        return
     source = operation.operands[1]
     type_ = "u32" if operation.form.opcode == "mbarrier" else operation.form.type
     for item in source.items if isinstance(source, Vector) else (source,):

@@ -99,23 +99,20 @@ class TensorCells:
         else:
             (shadow.loads if access.operation.form.has("ld") else shadow.pipe)[cells] = stamp
 
-    def allocate(self, number: int, allocation: TensorAllocation) -> None:
-        """Columns have been allocated: nothing is in them."""
-        shadow = self._shadows.get(number)
-        if shadow is not None:
-            columns = slice(allocation.first, allocation.stop)
-            for plane in (shadow.writers, shadow.loads, shadow.pipe):
-                plane.reshape(LANES, COLUMNS)[:, columns] = 0
-
     def deallocate(self, access: TensorAccess, number: int, allocation: TensorAllocation) -> None:
-        """Threads give columns back: what was done to them has to be over."""
+        """Threads give columns back: what was done to them has to be over. For who gets them next nothing is in them.
+
+        (Of a pair, one block may already use what it has got while the other has yet to hear of it.)
+        """
         shadow = self._shadows.get(number)
-        if shadow is None or "races" not in self._which:
+        if shadow is None:
             return
         columns = slice(allocation.first, allocation.stop)
         for plane, did in ((shadow.writers, "write"), (shadow.loads, "read"), (shadow.pipe, "read")):
-            stamps = plane.reshape(LANES, COLUMNS)[:, columns].reshape(-1)
-            self._compare(access, "write", stamps, "write" if did == "write" else "read")
+            cells = plane.reshape(LANES, COLUMNS)[:, columns]
+            if "races" in self._which:
+                self._compare(access, "write", cells.reshape(-1), "write" if did == "write" else "read")
+            cells[...] = 0
 
     def _stamp(self, access: TensorAccess) -> int:
         event = self._clocks.now

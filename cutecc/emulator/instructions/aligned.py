@@ -35,6 +35,6 @@ def aligned(operation: Operation, execute: Callable[[Gang, Lanes], Waiting | Non
         def what(row: int) -> str:
             return (later if later.mask[row].any() else waiting).what(row)
 
-        return Waiting(waiting.mask | later.mask, what)
+        return Waiting(waiting.mask | later.mask, what, later.on)
 
     return step

@@ -39,6 +39,8 @@ _COLLECTOR: Final = f"{{{','.join(f'collector::a::{use}' for use in _USES)}}}?"
 _COLLECTORS: Final = f"{{{','.join(f'collector::b{each}::{use}' for each in range(4) for use in _USES)}}}?"
 _PLAIN: Final = f"{{{','.join('kind::' + kind for kind in TYPES if kind not in SCALE_VECTORS)}}}"
 _SCALED: Final = f"{{{','.join('kind::' + kind for kind in SCALE_VECTORS)}}}"
+_LARGEST_SCALE: Final = 15
+"""What is in D is divided by 2 to this at most."""
 _ADDRESS: Final = (1 << 30) - 1
 """Of scales: software keeps in the bits above which byte of a cell it is, as the descriptor does."""
 
@@ -95,6 +97,8 @@ def _readers(operation: Operation) -> tuple[dict[str, Reader], Reader | None]:
         readers["mask"] = operation.reader(rest[0], "b64")
     elif rest:
         scale = operation.constant(rest[0])
+        if not 0 <= scale <= _LARGEST_SCALE:
+            raise operation.error(f"D is divided by 2 to a power from 0 to {_LARGEST_SCALE}, not {scale}")
         readers["scale_d"] = lambda gang: scale
     return readers, disabled
 

@@ -90,6 +90,8 @@ def _fragment(operation: Operation, split: int) -> TensorFragment:
     form = operation.form
     times = int(form.one_of(*_TIMES[1:-1].split(","))[1:])
     packed = form.has("pack::16b") or form.has("unpack::16b")
+    if split < 0:
+        raise operation.error(f"'{form}' has its halves {split} columns apart: they cannot be that")
     return tensor_fragment(form.one_of(*SHAPES), times, packed, split)
 
 

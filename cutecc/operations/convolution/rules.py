@@ -100,7 +100,8 @@ def iterator_of_kind(description: ConvolutionDescription) -> OwnRefusal | None:
     if iterator == "few_filters":
         return OwnRefusal("few_filters is of wgmma, which has them folded first", ("instruction",), ("iterator",))
     if kind != "fprop":
-        return OwnRefusal(f"{kind} is analytic or optimized; {iterator} is for fprop", (), ("iterator",))
+        reason = f"{kind} is analytic or optimized but with wgmma; {iterator} is for fprop"
+        return OwnRefusal(reason, (), ("iterator",))
     if description.groups != "single":
         reason = f"{iterator} is for one group; of several each has channels of its own"
         return OwnRefusal(reason, (), ("iterator", "groups"))

@@ -53,10 +53,10 @@ class Numbers(Table):
     @cached_property
     def _extents(self) -> tuple[list[int], list[int], list[int]]:
         """Where arrays begin, in order, how far those up to each reach, and their places."""
-        order = sorted(range(len(self.arrays)), key=lambda place: self.arrays[place].address)
-        begins = [self.arrays[place].address for place in order]
-        ends = (self.arrays[place].address + extent(self.arrays[place])[1] for place in order)
-        return begins, [*accumulate(ends, max)], order
+        extents = [(each.address + low, each.address + high) for each in self.arrays for low, high in (extent(each),)]
+        order = sorted(range(len(extents)), key=extents.__getitem__)
+        begins = [extents[place][0] for place in order]
+        return begins, [*accumulate((extents[place][1] for place in order), max)], order
 
 
 def in_memory(

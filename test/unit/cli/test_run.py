@@ -392,7 +392,8 @@ def test_what_is_no_kernel_is_told_from_what_is_near(cutecc: Any, tmp_path: Path
     (tmp_path / "manifest.json").touch()
     assert "it imports mine: name its file, mine.py" in cutecc("run", "two.py", "--device=cpu", status=2).stderr
     refused = cutecc("run", tmp_path / "manifest.json", status=2).stderr
-    assert f"is neither a Python file, nor a bundle (.cutecc), nor PTX (.ptx)\nhint: name its folder: {tmp_path}\n" in refused
+    said = f"is neither a Python file, nor a bundle (.cutecc), nor PTX (.ptx)\nhint: name its folder: {tmp_path}\n"
+    assert said in refused
 
 
 def test_wrong_requests(cutecc: Any, tmp_path: Path) -> None:

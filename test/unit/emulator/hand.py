@@ -40,7 +40,7 @@ def make_machine(
     for slot in range(blocks):
         index = (slot, 0, 0)
         cluster = Cluster(index, (1, 1, 1))
-        block = Block(index, slot, threads, cluster, 0, live_warps=-(-threads // 32))
+        block = Block(index, slot, threads, cluster, 0, live_warps=-(-threads // 32), processor=slot)
         cluster.blocks.append(block)
         machine.blocks.append(block)
     return machine

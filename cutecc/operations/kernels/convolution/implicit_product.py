@@ -232,7 +232,7 @@ class Dgrad(ImplicitProduct):
             is_inside = row < self.problem[0]
             pixel = [coordinate + padding for coordinate, padding in zip(pixel, self.geometry.padding, strict=True)]
         else:
-            image, pixel = pixel_of(row, [axis.extent for axis in self.phase.axes])
+            image, pixel = pixel_of(row, self.phase.extents)
             is_inside = row < self.phase.rows
             pixel = [coordinate + axis.first_pixel for coordinate, axis in zip(pixel, self.phase.axes, strict=True)]
         places = [0] * self.rank if self.divides else pixel

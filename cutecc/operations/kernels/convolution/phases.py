@@ -55,6 +55,11 @@ class Phase:
         self.axes: Sequence[PhaseAxis] = list(reversed(axes))
 
     @property
+    def extents(self) -> list[Any]:
+        """Its pixels along each axis, to divide by: of one without any, whose rows are none, 1."""
+        return [cutlass.max(axis.extent, 1) for axis in self.axes]
+
+    @property
     def rows(self):
         """Pixels of all images."""
         return self.geometry.images * prod(axis.extent for axis in self.axes)
@@ -73,7 +78,7 @@ class Phase:
 
     def row(self, number) -> tuple[Any, Any]:
         """The row of D of one of the phase's, and whether there is it."""
-        image, pixel = pixel_of(number, [axis.extent for axis in self.axes])
+        image, pixel = pixel_of(number, self.extents)
         row = image
         for axis, at, stride, size in zip(self.axes, pixel, self.geometry.stride, self.geometry.image, strict=True):
             row = row * size + at * stride + axis.left

@@ -78,7 +78,7 @@ def accepts(description: ConvolutionDescription) -> Refusal | None:
         return Refusal("K is not split where phases of a strided dgrad have as many steps as taps", ("mode",))
     for output in description.gemm.epilogue.outputs:
         if output.reduction != "none" and output.kind != "column":
-            reason = f"columns of a strided dgrad are not reduced, as '{output.name}' is: phases have own tiles"
+            reason = f"rows of a strided dgrad have tiles by phase: '{output.name}' is not reduced over them"
             return Refusal(reason, ("instruction", "epilogue"))
     return None
 

@@ -23,6 +23,9 @@ from cutecc.operations.kernels.grouped.signature import is_packed
 from cutecc.operations.kernels.reduction_kernel import FINISH_THREADS, Finish
 from cutecc.operations.kernels.workspace import ceil_div
 
+_MOST_BLOCKS = 64
+"""For each group: most groups are much smaller than all of them together."""
+
 
 class GroupedFinish(Finish):
     """Puts the parts of every reduction of each group together."""
@@ -38,7 +41,9 @@ class GroupedFinish(Finish):
                 continue
             blocks = 1
             if operand.kind != "scalar" and self.grouped.packing != "list":
+                # Of the largest group. Threads go on behind their block, of which there may be 65,535 along y.
                 blocks = ceil_div(problem.n if operand.kind == "row" else problem.m, FINISH_THREADS)
+                blocks = cutlass.min(blocks, _MOST_BLOCKS)
             kernel = self.one_of_group if operand.kind == "scalar" else self.each_of_group
             kernel(operand, problem, argument).launch(
                 grid=(problem.groups, blocks, 1), block=(FINISH_THREADS, 1, 1), stream=stream

@@ -102,6 +102,9 @@ def extent_divisors(description: GroupedDescription) -> dict[str, int]:
     if description.packing == "columns":
         # Groups begin anywhere in a row of D, which is stored accordingly.
         found["N"] = gemm.b.alignment if gemm.family != "sm90" and gemm.b.layout == "row" else 1
+    if description.packing == "depth" and description.scales != "none":
+        # Of the last group too, which nobody reads back: what is behind whole blocks would be left out.
+        found["K"] = max(found["K"], SCALE_BLOCK)
     return found
 
 

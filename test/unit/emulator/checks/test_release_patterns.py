@@ -66,6 +66,16 @@ def test_zeros_in_bulk() -> None:
     assert [kind for kind, *_ in kernels.kinds(body.replace("BARRIER", ""), threads=32)] == ["race"]
 
 
+def test_zeros_in_bulk_over_what_another_warp_writes() -> None:
+    body = """
+      @!%p2 st.shared.b32 [%r6], %r1; BARRIER
+      @%p2 st.bulk.shared::cta [%r3], 256, 0;
+    """
+    body = "setp.ge.u32 %p2, %r1, 32; " + body
+    assert [kind for kind, *_ in kernels.kinds(body.replace("BARRIER", ""))] == ["race"]
+    assert kernels.kinds(body.replace("BARRIER", "bar.sync 0;")) == []
+
+
 def test_mbarriers_among_atomics_of_the_block() -> None:
     """Whatever scope atomics name: arrivals at an mbarrier do not race with each other."""
     body = """

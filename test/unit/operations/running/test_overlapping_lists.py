@@ -56,6 +56,13 @@ def test_blocks_of_a_matrix_share_nothing() -> None:
     assert not refused({"D": blocks[1:]}, {"A": [blocks[0]] * 4})  # what is read may be the same
 
 
+def test_rows_in_reverse_lie_below_their_address() -> None:
+    result = block(0, 0, 4, 4, pitch=4)
+    for rows, meets in ((4, True), (2, False)):
+        backwards = Array("float32", (rows, 4), (-4, 1), 4096 + 96)
+        assert meets == bool(refused({"D": [result]}, {"scales_a": [backwards]}))
+
+
 def test_a_source_may_be_the_result_at_its_place() -> None:
     first, second = block(0, 0, 4, 4), block(4, 0, 4, 4)
     source = frozenset("C")
