@@ -227,7 +227,7 @@ def test_what_phases_cannot_do_is_refused():
     description = convolution("dgrad", f"cooperative:{SMALL}")
     for gemm, reason in (
         (replace(description.gemm, mode="split_k_parallel"), "K is not split where phases"),
-        (everything(description, "f16:row").gemm, "'column_sum' is: phases have own tiles"),
+        (everything(description, "f16:row").gemm, "tiles by phase: 'column_sum' is not reduced"),
     ):
         found = refusal(replace(description, gemm=gemm))
         assert found is not None
