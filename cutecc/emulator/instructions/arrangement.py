@@ -27,7 +27,9 @@ def arranged(form: Form) -> Form:
     if find(form) is not None:
         return form
     for row in TABLE.get(form.opcode, ()):
-        for order in _orders(parts_of(row.pattern)[1], form.modifiers):
+        parts = parts_of(row.pattern)[1]
+        # Each has a part of its own. Else a line of many would be tried in more orders than anybody has time for.
+        for order in _orders(parts, form.modifiers) if len(form.modifiers) <= len(parts) else ():
             if _kept(order) == _kept(form.modifiers):
                 return Form(form.opcode, order)
     return form

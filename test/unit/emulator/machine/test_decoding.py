@@ -130,3 +130,9 @@ def test_a_block_has_the_shared_memory_that_its_kernel_uses(target: str, reserve
     module = parse_module(VARIABLES.format(target=target))
     used = {kernel: decode(module, kernel).shared_bytes - reserved for kernel in "abc"}
     assert used == {"a": 4096 + 512, "b": 8192 + 256, "c": 0}
+
+
+def test_hundreds_of_modifiers_are_in_no_order() -> None:
+    load_families()
+    form = Form("tcgen05", ("mma", "cta_group::1", "kind::f16", "collector::a::fill") * 100)
+    assert arranged(form) is form  # at once: tried in all orders they would take hours
