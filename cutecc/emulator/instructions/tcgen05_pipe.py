@@ -54,14 +54,15 @@ def issue(
     """
     machine, watch = issuer.machine, issuer.machine.watch
     agent = watch.spawn(issuer.gang, Lanes(issuer.mask), issuer.operation) if watch.listens else -1
-    memories = [tensor_memory_of(machine, block) for block in blocks]
-    before = [each.issued for each in memories if each.issued is not None and not each.issued.done]
+    queues = [tensor_memory_of(machine, block).issued for block in blocks]
 
     def act() -> None:
-        for each in before:
-            machine.finish(each)
-        # Else each would keep the one before it, and so on.
-        before.clear()
+        for each in queues:
+            # From the oldest on, as none is before that: the calls are not as deep as the queue is long.
+            while each and each[0] is not pending:
+                machine.finish(each[0])
+            if each:
+                each.popleft()
         if watch.listens:
             for each in after:
                 watch.order(agent, thread_key(issuer, each))
@@ -74,8 +75,9 @@ def issue(
     operation = issuer.operation
     what = f"the {operation.form} of PTX line {operation.instruction.line}, of {issuer.block.name}"
     pending = machine.post(act, lambda: what, issuer.block.cluster)
-    for each in memories:
-        each.issued = pending
+    if not pending.done:
+        for each in queues:
+            each.append(pending)
 
 
 def thread_key(issuer: Issuer, kind: str = "") -> Hashable:

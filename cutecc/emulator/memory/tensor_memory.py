@@ -5,6 +5,7 @@ Blocks take columns, of all lanes, while they need them. An address of 32 bits i
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -55,8 +56,8 @@ class TensorMemory:
     """Shape `(LANES, COLUMNS)`."""
     allocations: list[TensorAllocation] = field(default_factory=list[TensorAllocation])
     """By their first column."""
-    issued: Pending | None = None
-    """What was issued last to the multiprocessor's tensor pipe: what is issued next happens after it."""
+    issued: deque[Pending] = field(default_factory=deque["Pending"])
+    """What was issued to the multiprocessor's tensor pipe and is not over, in the order in which it happens."""
 
     def places(self, columns: int, other: TensorMemory | None = None) -> list[int]:
         """Where so many columns, a power of two, are free; with `other` free in both.
