@@ -228,6 +228,10 @@ def _has_its_places(product: Product, layout: TensorLayout) -> bool:
             text = f"{what} lanes of tensor memory from {lane} on, where it has to be lane {first}, as that of D"
             issuer.fault("tensor-memory", text, describe(address))
             return False
+        if not has_lane_of_d and lane != 0:
+            text = f"{what} lanes of tensor memory from {lane} on, where scales begin at lane 0"
+            issuer.fault("tensor-memory", text, describe(address))
+            return False
         stop = column + width
         for block in product.blocks:
             if not tensor_memory_of(issuer.machine, block).has(block, column, stop):

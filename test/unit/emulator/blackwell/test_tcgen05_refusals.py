@@ -116,6 +116,12 @@ PLACES = {
     "reads scales of B in columns 512 to 512 of tensor memory, which": replace(
         NVF4, scales=Scales(Cell(0, 400), Cell(0, 512), "block16")
     ),
+    "reads scales of A in lanes of tensor memory from 64 on, where scales begin at lane 0": replace(
+        NVF4, scales=Scales(Cell(64, 400), Cell(0, 440), "block16")
+    ),
+    "reads scales of B in lanes of tensor memory from 32 on, where scales begin at lane 0": replace(
+        NVF4, scales=Scales(Cell(0, 400), Cell(32, 440), "block16")
+    ),
     "its shared memory descriptor names swizzle 3, which there is not": with_b(F16, swizzle=3),
     "its shared memory descriptor has an absolute leading offset, which is for swizzles of 128 bytes": with_b(
         F16, swizzle=Swizzle.B64, absolute_leading=True
