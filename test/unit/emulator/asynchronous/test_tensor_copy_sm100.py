@@ -48,7 +48,9 @@ def test_four_rows_are_gathered_and_scattered(swizzle: int, schedule: str) -> No
 def test_prefetches_do_nothing(mode: str) -> None:
     at, info = ("0, 1, 2, 3, 4", "") if mode.startswith("2d") else ("0, 1, 2", ", {%h1, %h1}")
     a = numbered((40, 128), np.float16)
+    before = a.copy()
     start(f"cp.async.bulk.prefetch.tensor.{mode} [%rd3, {{{at}}}]{info};", a, maps=[map_of(a, (64, 1))] * 2)
+    np.testing.assert_array_equal(a, before)
 
 
 @pytest.mark.parametrize(
