@@ -23,6 +23,7 @@ from cutecc.operations.choosing import (
     usual_result,
 )
 from cutecc.operations.convolution.description import ConvolutionDescription
+from cutecc.operations.convolution.rules import check_form
 from cutecc.operations.description import SPLIT_K_MODES, GemmDescription, Mode
 from cutecc.operations.epilogue.graph import Epilogue
 from cutecc.operations.facts import facts_of
@@ -105,13 +106,14 @@ def find(
     `where` are conditions on their metadata, `tile.m=128,cluster.n>=2,unit=wgmma`; of each instruction the 64 best
     tiles are looked at. `operands` are those of an epilogue that is a function besides C and D, as `Gemm` takes them.
     `problem` is (M, N, K) or with the batch behind, that of arrays by default; of an operation what it takes for one.
-    Raises `UsageError` for arguments that are none, and for a key that no metadata has; `NoGpuError` where nothing
-    names a target.
+    Raises `UsageError` for arguments that are none, and for a key that no metadata has; `ArgumentError` for sizes that
+    no kernel with an operation's results can take; `NoGpuError` where nothing names a target.
     """
     chosen = where if isinstance(where, MetadataFilter) else MetadataFilter.parse(where) if where else MetadataFilter()
     if isinstance(arguments, Operation):
         if target is not None or operands is not None or epilogue != "identity":
             raise UsageError("target, epilogue and operands are those of the operation", hints=["find(op, where=…)"])
+        chosen.check_keys({*facts_of(arguments.description)})
         described: Iterable[Description] = by_other_means(arguments, problem)
     else:
         described = _of_arguments(arguments, target_name(target), chosen, epilogue, operands, problem_of(problem))
@@ -148,7 +150,7 @@ def _of_arguments(
 def by_other_means(op: Operation[Any], problem: Any) -> Sequence[Description]:
     """The descriptions with the results of an operation, the least estimated time first.
 
-    Raises `UsageError` for a `problem` that is none of its kind.
+    Raises `UsageError` for a `problem` that is none of its kind, `ArgumentError` for one that none of them can take.
     """
     from cutecc.operations.convolution import candidates as of_convolutions
     from cutecc.operations.convolution import words
@@ -158,7 +160,10 @@ def by_other_means(op: Operation[Any], problem: Any) -> Sequence[Description]:
     description: Description = op.description
     own: Any = cast(Any, op).problem
     if isinstance(description, ConvolutionDescription):
-        return of_convolutions.by_other_means(description, words.problem_of(problem, description.rank) or own)
+        sizes = words.problem_of(problem, description.rank) or own
+        if sizes is not None:
+            check_form(description, sizes)
+        return of_convolutions.by_other_means(description, sizes)
     if isinstance(description, GroupedDescription):
         groups = own if problem is None else GroupedProblem.of(problem, description.packing)
         return of_groups.by_other_means(description, groups)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from small_products import biased
 
-from cutecc.errors import UsageError
+from cutecc.errors import ArgumentError, UsageError
 from cutecc.operations.convolution.geometry import ConvolutionProblem
 from cutecc.operations.convolution.operation import Conv2d
 from cutecc.operations.discovery import find, supports
@@ -124,6 +124,12 @@ def test_kernels_with_the_results_of_a_layer() -> None:
     assert type(found[0].operation) is Conv2d and found[0].operation.description == found[0].description
     with pytest.raises(UsageError, match="no metadata is called 'packing'"):
         find(op, where="packing=rows")
+
+
+def test_sizes_that_a_layer_cannot_take() -> None:
+    op = Conv2d("fprop", "f16", target="sm_80", stride="unity")
+    with pytest.raises(ArgumentError, match="the stride is 2x2, and the convolution is for strides of 1"):
+        find(op, problem=ConvolutionProblem(8, (28, 28), 64, 64, 3, padding=1, stride=2))
 
 
 def test_kernels_with_the_results_of_grouped_and_single_products() -> None:
