@@ -50,6 +50,8 @@ class Choices(Generic[_Operation]):
         """Have calls run this operation, a loaded bundle say, where one of the same description would be made."""
         with self._lock:
             self._operations.put(operation.description, operation)
+            # Calls that were made before may have been given another.
+            self._chosen = Recent(FORMS)
 
 
 def target_of(tensor: Any) -> str | None:
