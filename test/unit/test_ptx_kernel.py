@@ -144,6 +144,13 @@ def test_what_does_not_fit(changed: dict[str, Any], message: str) -> None:
         scale(**changed)
 
 
+def test_an_old_target() -> None:
+    text = HEAD.replace("sm_90a", "sm_75") + SCALE
+    with pytest.raises(UsageError, match="the PTX is for sm_75, which is no known target") as caught:
+        cutecc.emulate_ptx(text, grid=2, block=32, args=[np.ones(40, np.float32), 2.0, 40])
+    assert "nvcc -arch=sm_80" in caught.value.hints[0]
+
+
 @pytest.mark.parametrize(
     ("directive", "message"),
     [
