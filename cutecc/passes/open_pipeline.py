@@ -24,6 +24,7 @@ _FROM_CUTE = (
     "partition-tiles",
     "lower-tma-descriptors",
     "lower-matrix-descriptors",
+    "lower-tensor-memory",
     "lower-atom-fields",
     # Copies and products become loops over atoms, printed tensors loops over elements, and atoms instructions.
     "expand-copies",

@@ -1,4 +1,4 @@
-"""Matrices in shared memory become the descriptors by which `wgmma` finds them."""
+"""Matrices in shared memory become the descriptors by which tensor cores find them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from cutecc.errors import Error
 from cutecc.ir.mlir import ir
 from cutecc.ir.types import SmemDescriptorView, view
 from cutecc.passes.leaf_conversion import LeafConversion, converts_leaves
-from cutecc.passes.lowering.atoms.registry import mma_atom
+from cutecc.passes.lowering.atoms.registry import HINT, mma_atom, mma_row, spelled
 from cutecc.passes.lowering.values.leaves import Leaves, dynamic
 from cutecc.passes.lowering.values.matrix_descriptors import matrix_descriptor
 from cutecc.passes.lowering.values.tensors import tensor_of
@@ -35,5 +35,8 @@ class LowerMatrixDescriptors(LeafConversion):
         atom = mma_atom(view(mma.type))
         if dynamic(made.layout):
             raise Error(f"the sizes and strides of a matrix in shared memory have to be known, not {made.layout}")
+        format = mma_row(atom).matrices
+        if format is None:
+            raise Error(f"{spelled(atom)} takes no matrices in shared memory", hints=[HINT])
         first = operation.attributes["operand_id"].value == 0
-        return matrix_descriptor(tensor_of(source, leaves), (atom.major_a if first else atom.major_b) or "k")
+        return matrix_descriptor(tensor_of(source, leaves), (atom.major_a if first else atom.major_b) or "k", format)

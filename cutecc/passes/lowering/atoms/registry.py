@@ -28,6 +28,7 @@ from cutecc.target import Target, known_targets
 
 if TYPE_CHECKING:
     from cutecc.passes.lowering.atoms.uses import Copy, Product
+    from cutecc.passes.lowering.values.matrix_descriptors import DescriptorFormat
 
 Whole = Literal["never", "unless predicated", "always"]
 
@@ -147,6 +148,18 @@ class CopyRow(Row[CopyAtom]):
         return (*super().before_chips, self.whole)
 
 
+@dataclass(frozen=True, kw_only=True)
+class MmaRow(Row[MmaAtom]):
+    """How a matrix product atom becomes instructions."""
+
+    matrices: DescriptorFormat | None = None
+    """How its descriptors of matrices in shared memory look; `None` for one that takes none."""
+
+    @property
+    def before_chips(self) -> tuple[Any, ...]:
+        return (*super().before_chips, self.matrices)
+
+
 class _Table(Generic[Atom]):
     """The rows of one sort, by the kinds of atoms that they are for."""
 
@@ -263,9 +276,11 @@ def multiplies(
     takes: Callable[[MmaAtom], bool] | None = None,
     chips: Callable[[Target], bool] | None = None,
     state: State = (),
+    matrices: DescriptorFormat | None = None,
 ) -> Callable[[Callable[[Product], None]], Callable[[Product], None]]:
     """Make a function the row of the matrix product atoms called `kinds`, those that it `takes`, on `chips`."""
-    return _adding(_PRODUCTS, kinds, functools.partial(Row[MmaAtom], takes=takes, chips=chips, state=state))
+    row = functools.partial(MmaRow, takes=takes, chips=chips, state=state, matrices=matrices)
+    return _adding(_PRODUCTS, kinds, row)
 
 
 def _adding(table: _Table[Atom], kinds: Sequence[str], row: Callable[..., Row[Atom]]) -> Callable[[_Lower], _Lower]:
@@ -351,14 +366,18 @@ def prefetch_row(atom: CopyAtom, target: Target) -> Row[CopyAtom]:
     return row
 
 
-def find_mma_row(atom: MmaAtom) -> Row[MmaAtom] | None:
+def find_mma_row(atom: MmaAtom) -> MmaRow | None:
     """As `find_copy_row`, of a matrix product atom."""
-    return _PRODUCTS.of(atom)
+    row = _PRODUCTS.of(atom)
+    assert row is None or isinstance(row, MmaRow)
+    return row
 
 
-def mma_row(atom: MmaAtom, target: Target | None = None) -> Row[MmaAtom]:
+def mma_row(atom: MmaAtom, target: Target | None = None) -> MmaRow:
     """As `copy_row`, of a matrix product atom."""
-    return _PRODUCTS.known(atom, target)
+    row = _PRODUCTS.known(atom, target)
+    assert isinstance(row, MmaRow)
+    return row
 
 
 def spelled(atom: CopyAtom | MmaAtom) -> str:

@@ -9,6 +9,7 @@ from cutecc.passes.lowering.atoms.registers import as_registers, packed, unpacke
 from cutecc.passes.lowering.atoms.registry import copies, multiplies
 from cutecc.passes.lowering.atoms.sm80 import SATURATED, matrix_layout
 from cutecc.passes.lowering.atoms.uses import Copy, Product, in_memory
+from cutecc.passes.lowering.values.matrix_descriptors import WGMMA
 from cutecc.passes.lowering.values.tensors import Matrices, Operand
 from cutecc.passes.lowering.values.vector_accesses import elements_of, vector_of
 from cutecc.ptx.types import ELEMENT_TYPES
@@ -39,7 +40,7 @@ def _types(atom: MmaAtom) -> list[str]:
     return [ELEMENT_TYPES.get(each.name, "") for each in (atom.element_c, atom.element_a, atom.element_b)]
 
 
-@multiplies("sm90.mma", takes=_is_multiplied, state=(("accum_c", "i1"),))
+@multiplies("sm90.mma", takes=_is_multiplied, state=(("accum_c", "i1"),), matrices=WGMMA)
 def multiply_by_warpgroup(product: Product) -> None:
     """`wgmma.mma_async`: four warps multiply matrices in shared memory, the first perhaps in registers.
 

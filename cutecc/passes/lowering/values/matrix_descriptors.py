@@ -1,17 +1,20 @@
-"""Descriptors by which `wgmma` finds a matrix in shared memory: where it begins, and how its core matrices lie.
+"""Descriptors by which tensor cores find a matrix in shared memory: where it begins, how its core matrices lie.
 
 A core matrix is 8 rows of 16 bytes. Units of 16 bytes count everything here: the address, both offsets, and the steps
-between descriptors of one tensor. Bits, as PTX's manual has them under "Matrix Descriptor Format": 0 to 13 the address,
-16 to 29 the leading offset, 32 to 45 the stride offset, 62 and 63 the swizzle.
+between descriptors of one tensor. Bits 0 to 13 are the address, 16 to 29 the leading offset, 32 to 45 the stride
+offset; what follows differs by generation (PTX ISA, "Matrix Descriptor Format" of wgmma, "Shared memory descriptor" of
+tcgen05).
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 from cutecc.errors import Error
 from cutecc.ir.mlir import arith, ir
-from cutecc.layout import Layout, coalesce, join, logical_divide, recast_layout
+from cutecc.layout import Layout, Swizzle, coalesce, join, logical_divide, recast_layout
 from cutecc.passes.lowering.values.integers import constant, word
 from cutecc.passes.lowering.values.pointers import integer_address
 from cutecc.passes.lowering.values.vector_accesses import Tensor
@@ -20,26 +23,60 @@ _UNIT = 16
 """Bytes."""
 _ROWS = 8
 _FIELD = (1 << 14) - 1
-_SWIZZLES = {0: 0, 1: 3, 2: 2, 3: 1}
-"""By the bits that a swizzle flips: the descriptor's number for it. Rows are 16, 32, 64 and 128 bytes."""
-_HINT = "warpgroup.make_smem_layout_atom gives layouts that wgmma reads, for cute.tile_to_shape, by the operand's major"
+_NONE = Swizzle(0, 4, 3)
+_CHUNKS_OF_32_BYTES = Swizzle(2, 5, 2)
+"""Flips pairs of units in rows of 128 bytes, over four rows."""
 
 
-def matrix_descriptor(tensor: Tensor, major: str) -> ir.Value:
+@dataclass(frozen=True)
+class DescriptorFormat:
+    """How descriptors of one generation say what all of them do."""
+
+    reader: str
+    """The instruction that reads them."""
+    swizzles: Mapping[Swizzle, int] = field(hash=False)
+    """The bits above the offsets that name each swizzle."""
+    fixed: int
+    """Bits that are set in each."""
+    hint: str
+    """Where to get layouts that it reads."""
+
+
+WGMMA: Final = DescriptorFormat(
+    "wgmma",
+    {swizzle: number << 62 for swizzle, number in zip((_NONE, *(Swizzle(bits, 4, 3) for bits in (3, 2, 1))), range(4))},
+    0,
+    "warpgroup.make_smem_layout_atom gives layouts that wgmma reads, for cute.tile_to_shape, by the operand's major",
+)
+TCGEN05: Final = DescriptorFormat(
+    "tcgen05.mma",
+    {
+        _NONE: 0,
+        _CHUNKS_OF_32_BYTES: 1 << 61,
+        Swizzle(3, 4, 3): 2 << 61,
+        Swizzle(2, 4, 3): 4 << 61,
+        Swizzle(1, 4, 3): 6 << 61,
+    },
+    1 << 46,
+    "tcgen05.make_smem_layout_atom gives layouts that tcgen05.mma reads, for tcgen05.tile_to_mma_shape, by the "
+    "operand's major",
+)
+
+
+def matrix_descriptor(tensor: Tensor, major: str, format: DescriptorFormat) -> ir.Value:
     """The descriptor, an `i64`, of the matrix that the first mode of `tensor` is: M or N by K.
 
     It is contiguous along K with the `major` `k`, along the other mode with `mn`. Raises `Error` for a layout that no
     descriptor can say.
     """
-    swizzle = tensor.swizzle
-    bits = 0 if swizzle is None else swizzle.bits
-    if swizzle is not None and bits and (bits not in _SWIZZLES or (swizzle.base, swizzle.shift) != (4, 3)):
-        raise Error(f"wgmma reads no matrix with the swizzle {swizzle}", hints=[_HINT])
+    swizzle = tensor.swizzle if tensor.swizzle is not None and tensor.swizzle.bits else _NONE
+    if swizzle not in format.swizzles:
+        raise Error(f"{format.reader} reads no matrix with the swizzle {swizzle}", hints=[format.hint])
     if not isinstance(tensor.layout, Layout) or len(tensor.layout[0]) != 2:
-        raise Error(f"wgmma reads no matrix of the layout {tensor.layout}", hints=[_HINT])
+        raise Error(f"{format.reader} reads no matrix of the layout {tensor.layout}", hints=[format.hint])
     matrix = join(tensor.layout[0][0], tensor.layout[0][1])
-    leading, stride = _offsets(matrix, tensor.element.bits, major, 1 << bits)
-    fixed = leading << 16 | stride << 32 | _SWIZZLES[bits] << 62
+    leading, stride = _offsets(matrix, tensor.element.bits, major, swizzle, format)
+    fixed = leading << 16 | stride << 32 | format.swizzles[swizzle] | format.fixed
     address = integer_address(tensor.pointer, 32)
     unit = arith.shrui(address, constant(_UNIT.bit_length() - 1, 32))
     low = arith.andi(unit, constant(_FIELD, 32))
@@ -47,11 +84,17 @@ def matrix_descriptor(tensor: Tensor, major: str) -> ir.Value:
     return arith.ori(wide, word(fixed))
 
 
-def _offsets(matrix: Layout, bits: int, major: str, row: int) -> tuple[int, int]:
-    """The leading and the stride offset of a matrix of elements of `bits`, in rows of `row` units."""
+def _offsets(
+    matrix: Layout, bits: int, major: str, swizzle: Swizzle, format: DescriptorFormat
+) -> tuple[int, int]:
+    """The leading and the stride offset of a matrix of elements of `bits`."""
+    # A row has as many units as the swizzle reaches over; the other swizzle goes over half as many rows.
+    row = 1 << (swizzle.bits + swizzle.base - _NONE.base)
+    rows = _ROWS if swizzle.base == _NONE.base else _ROWS // 2
     units: Any = recast_layout(8 * _UNIT, bits, matrix)
-    divided = logical_divide(units, (_ROWS, 2) if major == "k" else (row, _ROWS))
-    (inner, groups), (across, further) = ([_step(mode) for mode in (part[0], part[1])] for part in divided)
+    divided = logical_divide(units, (rows, 2) if major == "k" else (row, rows))
+    steps = [_step(mode, format) for part in (divided[0], divided[1]) for mode in (part[0], part[1])]
+    inner, groups, across, further = steps
     if major == "k":
         # Eight rows, and within a swizzled row one unit after the other; without a swizzle columns lie anywhere.
         lies_right = inner in (0, row) and (row == 1 or across in (0, 1))
@@ -60,19 +103,22 @@ def _offsets(matrix: Layout, bits: int, major: str, row: int) -> tuple[int, int]
     if not lies_right or max(groups, across, further) > _FIELD:
         swizzled = "without a swizzle" if row == 1 else f"swizzled in rows of {_UNIT * row} bytes"
         raise Error(
-            f"wgmma reads no {major}-major matrix, {swizzled}, whose units of {_UNIT} bytes lie as {units}",
-            hints=[_HINT],
+            f"{format.reader} reads no {major}-major matrix, {swizzled}, whose units of {_UNIT} bytes lie as {units}",
+            hints=[format.hint],
         )
     if major == "k":
         return across, groups
     return (groups, further) if row > 1 else (further, groups)
 
 
-def _step(mode: Layout) -> int:
+def _step(mode: Layout, format: DescriptorFormat) -> int:
     """How far the next is in a mode; 0 where it is the only one."""
     flat = coalesce(mode)
     if flat.size == 1:
         return 0
     if not isinstance(flat.stride, int):
-        raise Error(f"wgmma reads no matrix whose units of {_UNIT} bytes lie as {mode} in one direction", hints=[_HINT])
+        raise Error(
+            f"{format.reader} reads no matrix whose units of {_UNIT} bytes lie as {mode} in one direction",
+            hints=[format.hint],
+        )
     return flat.stride

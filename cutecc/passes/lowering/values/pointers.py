@@ -13,6 +13,8 @@ from cutecc.passes.lowering.values.leaves import definition
 
 _DYNAMIC = -(2**31)
 """Stands among the constant indices of a `getelementptr` for an operand."""
+_CELL = 32
+"""Bits of a cell of tensor memory, and of its address."""
 _MULTIPLE = "multiple_of"
 """Of a step by a number that only the running kernel knows: bytes that it is a multiple of."""
 
@@ -23,14 +25,12 @@ def advance(pointer: ir.Value, element: Element | SmemDescriptor, arithmetic: Ar
         return pointer
     if isinstance(element, SmemDescriptor):
         return _descriptor_moved(pointer, arithmetic.value(offset, 32))
+    if isinstance(pointer.type, ir.IntegerType):
+        return arith.addi(pointer, _cells(offset, element.bits, arithmetic))
     type, per = step(element)
     if per != 1:
         # Several elements to a byte: a pointer only ever moves by whole bytes.
         offset = divide(offset, per)
-    if isinstance(pointer.type, ir.IntegerType):
-        # An address of tensor memory.
-        bits = ir.IntegerType(pointer.type).width
-        return arith.addi(pointer, arithmetic.value(offset, bits))
     if isinstance(offset, int) and abs(offset) < -_DYNAMIC:
         return element_pointer(pointer, type, [], [offset])
     index = arithmetic.value(offset, width_of(offset))
@@ -39,6 +39,26 @@ def advance(pointer: ir.Value, element: Element | SmemDescriptor, arithmetic: Ar
     known = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), divisibility(offset) * bytes_of(type))
     moved.owner.attributes[_MULTIPLE] = known
     return moved
+
+
+def _cells(offset: Integer, bits: int, arithmetic: Arithmetic) -> ir.Value:
+    """Elements of `bits` as what is added to an address of tensor memory, which counts cells of 32 bits.
+
+    Which of a cell's elements it is stands in the highest bits of the address, where CuTe's layouts expect it: the
+    offset is rotated.
+    """
+    shift = (_CELL // bits).bit_length() - 1
+    if isinstance(offset, int):
+        offset %= 1 << _CELL
+        return constant(_signed(offset >> shift | offset << _CELL - shift & (1 << _CELL) - 1), _CELL)
+    if divisibility(offset) % (1 << shift) == 0:
+        return arithmetic.value(divide(offset, 1 << shift), _CELL)
+    given = arithmetic.value(offset, _CELL)
+    return arith.ori(arith.shrui(given, constant(shift, _CELL)), arith.shli(given, constant(_CELL - shift, _CELL)))
+
+
+def _signed(cells: int) -> int:
+    return cells - (1 << _CELL) if cells >> _CELL - 1 else cells
 
 
 def _descriptor_moved(descriptor: ir.Value, offset: ir.Value) -> ir.Value:

@@ -1,0 +1,232 @@
+"""Atoms that came with Blackwell's data centre chips: products into tensor memory, and copies to and from it.
+
+One thread issues a product or a copy from shared memory; loads and stores are a warp's, which reaches the 32 lanes of
+its rank modulo four.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from cutecc.errors import Error
+from cutecc.ir import llvm_types
+from cutecc.ir.mlir import ir, llvm, nvvm
+from cutecc.ir.types import CopyAtom, MmaAtom
+from cutecc.passes.lowering.atoms.registers import as_registers, store_registers
+from cutecc.passes.lowering.atoms.registry import State, copies, multiplies
+from cutecc.passes.lowering.atoms.uses import Copy, Product, in_memory
+from cutecc.passes.lowering.values.instruction_descriptors import (
+    has_packed_factors,
+    instruction_descriptor,
+    scaled_instruction_descriptor,
+)
+from cutecc.passes.lowering.values.integers import constant
+from cutecc.passes.lowering.values.loops import one_thread
+from cutecc.passes.lowering.values.matrix_descriptors import TCGEN05
+from cutecc.passes.lowering.values.tensors import Matrices, Operand
+from cutecc.passes.lowering.values.vector_accesses import elements_of, vector_of
+from cutecc.ptx.types import ELEMENT_TYPES
+from cutecc.target import Target
+
+_KINDS: Final = {
+    **{"f16": "f16", "bf16": "f16", "tf32": "tf32", "s8": "i8", "u8": "i8"},
+    **dict.fromkeys(("e4m3", "e5m2", "e2m3", "e3m2", "e2m1"), "f8f6f4"),
+}
+"""Of products without scales, by what A and B are of."""
+_SIGNS: Final[State] = (("accum_c", "i1"), ("neg_a", "i1"), ("neg_b", "i1"))
+_SCALES: Final[State] = (("sf_a", "i32"), ("sf_b", "i32"))
+_METADATA: Final[State] = (("e", "i32"),)
+_LANES = "disable_output_lane"
+
+
+def _is_data_centre(chip: Target) -> bool:
+    """Whether a chip has tensor memory."""
+    return chip.major in (10, 11)
+
+
+def _of_blocks(count: int) -> Callable[[MmaAtom], bool]:
+    """Takes atoms of so many blocks, of each of which the lanes that stay as they are can be said."""
+    return lambda atom: atom.parameters["num_cta"] == count and _kind(atom) is not None
+
+
+def _kind(atom: MmaAtom) -> str | None:
+    """What both factors are of; `None` for what no product has."""
+    kinds = {_KINDS.get(ELEMENT_TYPES.get(each.name, "")) for each in (atom.element_a, atom.element_b)}
+    return kinds.pop() if len(kinds) == 1 else None
+
+
+@multiplies(
+    "sm100.mma",
+    takes=_of_blocks(1),
+    chips=_is_data_centre,
+    state=(*_SIGNS, (_LANES, "vector<4xi32>")),
+    matrices=TCGEN05,
+)
+@multiplies(
+    "sm100.mma",
+    takes=_of_blocks(2),
+    chips=_is_data_centre,
+    state=(*_SIGNS, (_LANES, "vector<8xi32>")),
+    matrices=TCGEN05,
+)
+def multiply(product: Product) -> None:
+    """`tcgen05.mma`: A in shared or tensor memory times B in shared memory into tensor memory."""
+    atom = product.atom
+    descriptor = instruction_descriptor(atom, _signs(product))
+    exponent = atom.parameters["c_scale_exp"]
+    with one_thread():
+        nvvm.tcgen05_mma(
+            _attribute("tcgen05_mma_kind", str(_kind(atom))),
+            _group(atom),
+            *_matrices(product),
+            descriptor,
+            product.fields["accum_c"],
+            scale_input_d=constant(exponent, 64) if exponent else None,
+            disable_output_lane=product.fields[_LANES],
+        )
+
+
+@multiplies("sm100.mma_bs", chips=_is_data_centre, state=(*_SIGNS, *_SCALES), matrices=TCGEN05)
+def multiply_scaled(product: Product) -> None:
+    """`tcgen05.mma.block_scale`: the same of factors whose scales, one for several elements, are in tensor memory."""
+    atom = product.atom
+    scales = product.fields["sf_a"], product.fields["sf_b"]
+    descriptor = scaled_instruction_descriptor(atom, _signs(product), scales)
+    with one_thread():
+        nvvm.tcgen05_mma_block_scale(
+            _attribute("tcgen05_mma_kind", "mxf4nvf4" if has_packed_factors(atom) else "mxf8f6f4"),
+            _group(atom),
+            *_matrices(product),
+            descriptor,
+            product.fields["accum_c"],
+            *map(_tensor_memory, scales),
+            block_scale=_attribute("tcgen05_mma_block_scale", f"block{atom.parameters['vec_size']}"),
+        )
+
+
+@multiplies("sm100.mma_sp", chips=_is_data_centre, state=(*_SIGNS, *_METADATA), matrices=TCGEN05)
+def multiply_sparse(product: Product) -> None:
+    """`tcgen05.mma.sp`: the same of an A of which the metadata, in tensor memory, says which elements there are."""
+    atom = product.atom
+    descriptor = instruction_descriptor(atom, _signs(product))
+    d, a, b = _matrices(product)
+    with one_thread():
+        nvvm.tcgen05_mma_sp(
+            _attribute("tcgen05_mma_kind", str(_kind(atom))),
+            _group(atom),
+            d,
+            a,
+            b,
+            descriptor,
+            product.fields["accum_c"],
+            _tensor_memory(product.fields["e"]),
+        )
+
+
+def _signs(product: Product) -> tuple[ir.Value, ir.Value]:
+    return product.fields["neg_a"], product.fields["neg_b"]
+
+
+def _group(atom: MmaAtom | CopyAtom) -> ir.Attribute:
+    return _attribute("cta_group", f"cta_{atom.parameters['num_cta']}")
+
+
+def _attribute(name: str, value: str) -> ir.Attribute:
+    return ir.Attribute.parse(f"#nvvm.{name}<{value}>")
+
+
+def _matrices(product: Product) -> tuple[ir.Value, ir.Value, ir.Value]:
+    """Where D, A and B are: an address of tensor memory, or a descriptor."""
+    d, a, b, c = product.operands
+    if in_memory(d).pointer != in_memory(c).pointer:
+        raise Error("tcgen05.mma adds to D, and takes no other C", hints=["give cute.gemm the same tensor for C and D"])
+    return _place(d), _place(a), _place(b)
+
+
+def _place(operand: Operand) -> ir.Value:
+    return operand.descriptor if isinstance(operand, Matrices) else _tensor_memory(in_memory(operand).pointer)
+
+
+def _tensor_memory(address: ir.Value) -> ir.Value:
+    """A pointer to tensor memory from its address, an `i32`."""
+    return llvm.inttoptr(llvm_types.pointer(6), address)
+
+
+@copies("tmem_load", chips=_is_data_centre)
+def load_tensor_memory(copy: Copy) -> None:
+    """`tcgen05.ld`: lanes and columns of tensor memory into a warp's registers, which are there after a wait."""
+    count = _registers(copy.atom)
+    word = ir.IntegerType.get_signless(32)
+    type = word if count == 1 else ir.VectorType.get([count], word)
+    loaded = nvvm.tcgen05_ld(
+        type,
+        _shape(copy.atom),
+        _tensor_memory(copy.source.pointer),
+        pack=bool(copy.atom.parameters.get("pack16b")),
+        offset=_second_half(copy.atom),
+    )
+    registers = [loaded] if count == 1 else elements_of(loaded)
+    store_registers(registers, copy.destination, count * 32 // copy.destination.element.bits)
+
+
+@copies("tmem_store", chips=_is_data_centre)
+def store_tensor_memory(copy: Copy) -> None:
+    """`tcgen05.st`: a warp's registers into lanes and columns of tensor memory."""
+    count = _registers(copy.atom)
+    registers = as_registers(copy.source, count * 32 // copy.source.element.bits)
+    nvvm.tcgen05_st(
+        _shape(copy.atom),
+        _tensor_memory(copy.destination.pointer),
+        registers[0] if count == 1 else vector_of(registers),
+        unpack=bool(copy.atom.parameters.get("expand16b")),
+        offset=_second_half(copy.atom),
+    )
+
+
+_HALVES: Final = (16, 32)
+"""Lanes and bits of the shape that has two halves, columns apart."""
+
+
+def _has_halves(atom: CopyAtom) -> bool:
+    return (atom.parameters["lanes"], atom.parameters["bits"]) == _HALVES
+
+
+def _shape(atom: CopyAtom) -> ir.Attribute:
+    halves = "x2" if _has_halves(atom) else ""
+    return _attribute("tcgen05_ldst_shape", f"shape_{atom.parameters['lanes']}x{atom.parameters['bits']}b{halves}")
+
+
+def _registers(atom: CopyAtom) -> int:
+    """How many registers a thread has of it."""
+    lanes, bits, repeat = (atom.parameters[name] for name in ("lanes", "bits", "repeat"))
+    return lanes * bits * repeat * (1 + _has_halves(atom)) // 32 // 32
+
+
+def _second_half(atom: CopyAtom) -> ir.Value | None:
+    """How many columns behind the first half the other is."""
+    if not _has_halves(atom):
+        return None
+    packed = atom.parameters.get("pack16b") or atom.parameters.get("expand16b")
+    return constant(atom.parameters["repeat"] * (2 if packed else 1), 64)
+
+
+_MULTICASTS: Final = {"x4": "warpx4", "lw_0213": "warpx2_02_13", "lw_0123": "warpx2_01_23"}
+
+
+@copies("s2t_copy", chips=_is_data_centre)
+def copy_to_tensor_memory(copy: Copy) -> None:
+    """`tcgen05.cp`: from shared memory, by a descriptor, into tensor memory, of several warps' lanes perhaps."""
+    source, destination = copy.operands
+    if not isinstance(source, Matrices):
+        raise Error("tcgen05.cp finds what it copies by a descriptor", hints=["tcgen05.get_s2t_smem_desc_tensor"])
+    parameters = copy.atom.parameters
+    multicast: Any = _MULTICASTS.get(parameters.get("broadcast", ""))
+    with one_thread():
+        nvvm.tcgen05_cp(
+            _attribute("tcgen05_cp_shape", f"shape_{parameters['lanes']}x{parameters['bits']}b"),
+            _tensor_memory(in_memory(destination).pointer),
+            source.descriptor,
+            group=_group(copy.atom),
+            multicast=multicast and _attribute("tcgen05_cp_multicast", multicast),
+        )
