@@ -15,7 +15,8 @@ NARROW_FLOATS: Final = {"f8E4M3FN": "e4m3", "f8E5M2": "e5m2"}
 """By CuTe's name of a float of 8 bits that matrices are multiplied of: PTX's."""
 ELEMENT_TYPES: Final = {
     **{name: name for name in ("f64", "f32", "tf32", "f16", "bf16")},
-    **{"i32": "s32", "i8": "s8", "si8": "s8", "ui8": "u8"},
+    **{"i32": "s32", "si32": "s32", "i8": "s8", "si8": "s8", "ui8": "u8"},
     **NARROW_FLOATS,
+    **{"f6E2M3FN": "e2m3", "f6E3M2FN": "e3m2", "f4E2M1FN": "e2m1", "f8E8M0FNU": "ue8m0"},
 }
-"""The same of all that they are multiplied of, and of the sums."""
+"""The same of all that they are multiplied of, of the sums, and of scales."""

@@ -13,7 +13,8 @@ from cutecc.backend.llvm.wide_accesses import split_wide_accesses
 _END_OF_CALL = re.compile(r"\)((?: #\d+)?(?:, ![\w.]+ !\d+)*)$")
 _ASSEMBLY = re.compile(r"\s+(?:%\S+ = )?(?:\w+ )?call .* asm ")
 _MULTICAST_MASK = re.compile(
-    r"(@llvm\.nvvm\.cp\.async\.bulk\.(?:tensor\.g2s\.[\w.]+?|global\.to\.shared\.cluster))\.i16\("
+    r"(@llvm\.nvvm\.(?:cp\.async\.bulk\.(?:tensor\.g2s\.[\w.]+?|global\.to\.shared\.cluster)"
+    r"|tcgen05\.commit\.mc\.[\w.]+?))\.i16\("
 )
 _DEFINITION = re.compile(r"^(define .*?)((?: ![\w.]+ !\d+)*) \{$", re.MULTILINE)
 _CALLED = re.compile(r"^(!\d+) = !DILocation\(line: (\d+), scope: (!\d+), inlinedAt: (!\d+)\)$", re.MULTILINE)
@@ -36,7 +37,7 @@ def mended(text: str, *, flush: bool = False) -> str:
 
 
 def mend_multicast_names(text: str) -> str:
-    """Bulk copies whose names end in the type of the multicast mask, `.i16`, in LLVM 22's spelling, without it."""
+    """Bulk copies and commits whose names end in the type of the multicast mask, `.i16`, in LLVM 22's spelling, without it."""
     return _MULTICAST_MASK.sub(r"\1(", text) if ".i16(" in text else text
 
 

@@ -9,9 +9,9 @@ from cutecc.errors import Error
 from cutecc.ir.mlir import ir
 from cutecc.ir.types import SmemDescriptorView, view
 from cutecc.passes.leaf_conversion import LeafConversion, converts_leaves
-from cutecc.passes.lowering.atoms.registry import HINT, mma_atom, mma_row, spelled
+from cutecc.passes.lowering.atoms.registry import HINT, copy_atom, mma_atom, mma_row, spelled
 from cutecc.passes.lowering.values.leaves import Leaves, dynamic
-from cutecc.passes.lowering.values.matrix_descriptors import matrix_descriptor
+from cutecc.passes.lowering.values.matrix_descriptors import TCGEN05, matrix_descriptor, rows_descriptor
 from cutecc.passes.lowering.values.tensors import tensor_of
 from cutecc.passes.registry import register
 
@@ -33,10 +33,24 @@ class LowerMatrixDescriptors(LeafConversion):
             return None
         mma, source = operation.operands
         atom = mma_atom(view(mma.type))
-        if dynamic(made.layout):
-            raise Error(f"the sizes and strides of a matrix in shared memory have to be known, not {made.layout}")
+        _check_known(made)
         format = mma_row(atom).matrices
         if format is None:
             raise Error(f"{spelled(atom)} takes no matrices in shared memory", hints=[HINT])
         first = operation.attributes["operand_id"].value == 0
         return matrix_descriptor(tensor_of(source, leaves), (atom.major_a if first else atom.major_b) or "k", format)
+
+    @converts_leaves("cute_nvgpu.atom.get_copy_s2t_smem_desc_view")
+    def describe_copied(self, operation: ir.Operation, leaves: Leaves) -> ir.Value:
+        """Of what goes to tensor memory: as many rows of as many bits as the atom takes."""
+        made = view(operation.results[0].type)
+        assert isinstance(made, SmemDescriptorView)
+        tiled, source = operation.operands
+        parameters = copy_atom(view(tiled.type)).parameters
+        _check_known(made)
+        return rows_descriptor(tensor_of(source, leaves), parameters["lanes"], parameters["bits"], TCGEN05)
+
+
+def _check_known(made: SmemDescriptorView) -> None:
+    if dynamic(made.layout):
+        raise Error(f"the sizes and strides of a matrix in shared memory have to be known, not {made.layout}")

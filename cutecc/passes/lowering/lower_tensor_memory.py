@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -65,6 +64,5 @@ class LowerTensorMemory(LeafConversion):
 
 
 def _group(operation: ir.Operation) -> ir.Attribute:
-    """Of one block, which the text leaves out, or of a pair, which allocates together."""
-    said = re.search(r"cta_\d", " ".join(str(operation.attributes[name]) for name in operation.attributes))
-    return ir.Attribute.parse(f"#nvvm.cta_group<{said[0] if said else 'cta_1'}>")
+    """Of one block, or of a pair, which allocates together."""
+    return ir.Attribute.parse(f"#nvvm.cta_group<cta_{2 if 'is_two_cta' in operation.attributes else 1}>")

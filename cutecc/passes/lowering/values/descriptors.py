@@ -36,8 +36,8 @@ _BY_128_BYTES = 2
 _LARGE = 1 << 17
 """Bytes of a tensor from which on bit 21 of the second word is set."""
 _WORD = 32
-_MOST_SWIZZLED = 3
-"""Bits that a swizzle flips at most, in rows of 128 bytes; with fewer bits, of half as many."""
+_SWIZZLES = {**{Swizzle(bits, 4, 3): bits for bits in range(4)}, Swizzle(2, 5, 2): 3 | 1 << 6}
+"""The bits from the thirteenth on: how long rows are, and six above it what stays together, 16 bytes or 32."""
 _FORMATS = {
     "U8": 0,
     "U16": 1,
@@ -52,6 +52,7 @@ _FORMATS = {
     "BF16_RN": 10,
     "TF32_RN": 7 | 1 << 9,
     "TF32_FTZ_RN": 8 | 1 << 9,
+    **{"U4": 11, "U4_UNPACK_U8": 12, "U6_UNPACK_U8": 13},
 }
 """The bits from the seventh on: the type of an element, and nine above it whether it is rounded to tf32."""
 
@@ -83,13 +84,13 @@ def tensor_words(
     """
     name = _format(atom, tensor.element)
     swizzle = shared.inner if isinstance(shared, ComposedLayout) else Swizzle(0, 4, 3)
-    if not isinstance(swizzle, Swizzle) or (swizzle.base, swizzle.shift) != (4, 3) or swizzle.bits > _MOST_SWIZZLED:
+    if not isinstance(swizzle, Swizzle) or swizzle not in _SWIZZLES:
         raise Error(f"TMA cannot write the swizzle of {shared}")
     bits = format_bits(name)
     _check_boxes(found, bits, swizzle)
     sizes = [mode.size for mode in found]
     strides = [mode.stride for mode in found[1:] if mode.stride is not None]
-    kind = _MADE_BY_CUTE | (len(found) - 1) << 4 | _FORMATS[name] << 7 | swizzle.bits << 13 | _BY_128_BYTES << 17
+    kind = _MADE_BY_CUTE | (len(found) - 1) << 4 | _FORMATS[name] << 7 | _SWIZZLES[swizzle] << 13 | _BY_128_BYTES << 17
     kind |= 0 if steps is None else _IM2COL
     apart = [shifted(_less_one(step), _WORD + 3 * at) for at, step in enumerate(steps or ())]
     return [
@@ -131,8 +132,8 @@ def _check_boxes(found: Sequence[Mode], bits: int, swizzle: Swizzle) -> None:
     row = found[0].box * bits // 8
     if row % UNIT:
         raise Error(f"the rows of the TMA box {boxes} have {row} bytes, no multiple of {UNIT}")
-    if swizzle.bits and row > 16 << swizzle.bits:
-        raise Error(f"the rows of the TMA box {boxes} have {row} bytes, more than its swizzle of {16 << swizzle.bits}")
+    if swizzle.bits and row > (width := 1 << swizzle.base + swizzle.bits):
+        raise Error(f"the rows of the TMA box {boxes} have {row} bytes, more than its swizzle of {width}")
 
 
 def _is_large(bits: int, sizes: Sequence[ir.Value], strides: Sequence[ir.Value]) -> ir.Value:
@@ -197,7 +198,7 @@ def _format(atom: CopyAtom, element: Element) -> str:
     """
     name = atom.parameters["tma_format"]
     if name not in _FORMATS:
-        raise Error(f"TMA on sm_90 has no elements of format {name}")
+        raise Error(f"TMA has no elements of format {name}")
     if not isinstance(element, Scalar) or "reduce" not in atom.kind:
         return name
     own = _REDUCED.get(element.name)

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from cutecc.errors import Error
 from cutecc.ir.mlir import arith, ir
-from cutecc.layout import Layout, Swizzle, coalesce, join, logical_divide, recast_layout
+from cutecc.layout import Layout, Swizzle, coalesce, composition, join, logical_divide, recast_layout
 from cutecc.passes.lowering.values.integers import constant, word
 from cutecc.passes.lowering.values.pointers import integer_address
 from cutecc.passes.lowering.values.vector_accesses import Tensor
@@ -69,13 +69,30 @@ def matrix_descriptor(tensor: Tensor, major: str, format: DescriptorFormat) -> i
     It is contiguous along K with the `major` `k`, along the other mode with `mn`. Raises `Error` for a layout that no
     descriptor can say.
     """
-    swizzle = tensor.swizzle if tensor.swizzle is not None and tensor.swizzle.bits else _NONE
-    if swizzle not in format.swizzles:
-        raise Error(f"{format.reader} reads no matrix with the swizzle {swizzle}", hints=[format.hint])
     if not isinstance(tensor.layout, Layout) or len(tensor.layout[0]) != 2:
         raise Error(f"{format.reader} reads no matrix of the layout {tensor.layout}", hints=[format.hint])
     matrix = join(tensor.layout[0][0], tensor.layout[0][1])
-    leading, stride = _offsets(matrix, tensor.element.bits, major, swizzle, format)
+    units: Any = recast_layout(8 * _UNIT, tensor.element.bits, matrix)
+    return _described(tensor, units, major, format)
+
+
+def rows_descriptor(tensor: Tensor, rows: int, bits: int, format: DescriptorFormat) -> ir.Value:
+    """The descriptor of the first `rows`, of `bits` each, that the first mode of `tensor` is, row by row.
+
+    Raises `Error` for a layout that no descriptor can say.
+    """
+    if not isinstance(tensor.layout, Layout):
+        raise Error(f"{format.reader} reads no matrix of the layout {tensor.layout}", hints=[format.hint])
+    units: Any = recast_layout(8 * _UNIT, tensor.element.bits, tensor.layout[0])
+    return _described(tensor, composition(units, Layout((rows, bits // 8 // _UNIT), (1, rows))), "k", format)
+
+
+def _described(tensor: Tensor, units: Layout, major: str, format: DescriptorFormat) -> ir.Value:
+    """The descriptor of the matrix of `units` that begins where `tensor` does."""
+    swizzle = tensor.swizzle if tensor.swizzle is not None and tensor.swizzle.bits else _NONE
+    if swizzle not in format.swizzles:
+        raise Error(f"{format.reader} reads no matrix with the swizzle {swizzle}", hints=[format.hint])
+    leading, stride = _offsets(units, major, swizzle, format)
     fixed = leading << 16 | stride << 32 | format.swizzles[swizzle] | format.fixed
     address = integer_address(tensor.pointer, 32)
     unit = arith.shrui(address, constant(_UNIT.bit_length() - 1, 32))
@@ -84,14 +101,11 @@ def matrix_descriptor(tensor: Tensor, major: str, format: DescriptorFormat) -> i
     return arith.ori(wide, word(fixed))
 
 
-def _offsets(
-    matrix: Layout, bits: int, major: str, swizzle: Swizzle, format: DescriptorFormat
-) -> tuple[int, int]:
-    """The leading and the stride offset of a matrix of elements of `bits`."""
+def _offsets(units: Layout, major: str, swizzle: Swizzle, format: DescriptorFormat) -> tuple[int, int]:
+    """The leading and the stride offset of a matrix."""
     # A row has as many units as the swizzle reaches over; the other swizzle goes over half as many rows.
     row = 1 << (swizzle.bits + swizzle.base - _NONE.base)
     rows = _ROWS if swizzle.base == _NONE.base else _ROWS // 2
-    units: Any = recast_layout(8 * _UNIT, bits, matrix)
     divided = logical_divide(units, (rows, 2) if major == "k" else (row, rows))
     steps = [_step(mode, format) for part in (divided[0], divided[1]) for mode in (part[0], part[1])]
     inner, groups, across, further = steps

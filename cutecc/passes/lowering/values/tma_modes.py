@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -28,7 +29,7 @@ class Mode:
     """One mode of the tensor as TMA sees it, the innermost first."""
 
     size: ir.Value
-    """Numbers of the atom's format, which a tensor's element may have several of; an `i64`."""
+    """Numbers of the atom's format, of which an element may have several, or one several elements; an `i64`."""
     stride: ir.Value | None
     """Bytes, an `i64`; `None` for the innermost, whose elements lie side by side."""
     box: int
@@ -79,21 +80,19 @@ def _modes(
     atom: CopyAtom, tensor: Tensor, along: Sequence[Sequence[Basis]], boxes: Sequence[Sequence[int]]
 ) -> list[Mode]:
     """The modes for TMA, each by the modes of the tensor that it is along, and what one copy takes of those."""
-    bits = format_bits(atom.parameters["tma_format"])
+    number = format_bits(atom.parameters["tma_format"])
     found: list[Mode] = []
     for index, (parts, steps, box) in enumerate(zip(_parts(tensor, along), along, boxes, strict=True)):
         size, step = _whole(parts)
-        _check_follow(parts, box, step)
+        _check_follow(parts, box if index else _of_elements(box, number, tensor.element.bits), step)
         if index == 0 and isinstance(step, int) and step != 1 and math.prod(box) > 1:
             raise Error(f"the innermost mode for TMA, {size}:{step}, is not contiguous in global memory")
         if index and size != 1 and isinstance(step, int) and step * tensor.element.bits % (8 * UNIT):
             apart = step * tensor.element.bits // 8
             raise Error(f"steps along a mode for TMA, {size}:{step}, are {apart} bytes, no multiple of {UNIT}")
         stride = None if index == 0 else _bytes(tensor, step)
-        wide = _wide(tensor, size)
-        if index == 0 and bits < tensor.element.bits:
-            # It counts numbers of the format, as boxes and coordinates do.
-            wide = arith.muli(wide, constant(tensor.element.bits // bits, 64))
+        # The innermost mode counts numbers of the format, as boxes and coordinates do.
+        wide = _wide(tensor, size) if index else _numbers(_wide(tensor, size), number, tensor.element.bits)
         found.append(Mode(wide, stride, math.prod(box), step, _name(steps)))
     return found
 
@@ -142,8 +141,22 @@ def _name(steps: Sequence[Basis]) -> str:
 
 
 def format_bits(name: str) -> int:
-    """Of a number of a format, which has them in its name."""
-    return int("".join(filter(str.isdigit, name)))
+    """Of a number of a format in global memory, which has them in its name."""
+    found = re.match(r"[A-Z]+(\d+)", name)
+    assert found is not None
+    return int(found[1])
+
+
+def _numbers(elements: ir.Value, number: int, element: int) -> ir.Value:
+    """How many numbers of `number` bits `elements` of `element` bits are."""
+    if number > element:
+        return arith.divui(elements, constant(number // element, 64))
+    return arith.muli(elements, constant(element // number, 64)) if number < element else elements
+
+
+def _of_elements(box: Sequence[int], number: int, element: int) -> Sequence[int]:
+    """A box of the innermost mode that counts numbers of `number` bits, in elements where those are of fewer."""
+    return [box[0] * number // element, *box[1:]] if number > element else box
 
 
 def _whole(parts: Sequence[Layout]) -> tuple[Integer, Integer]:
