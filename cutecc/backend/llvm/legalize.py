@@ -37,7 +37,7 @@ def mended(text: str, *, flush: bool = False) -> str:
 
 
 def mend_multicast_names(text: str) -> str:
-    """Bulk copies and commits whose names end in the type of the multicast mask, `.i16`, in LLVM 22's spelling, without it."""
+    """Bulk copies and commits whose names end in the multicast mask's type, `.i16`, in LLVM 22's spelling, without."""
     return _MULTICAST_MASK.sub(r"\1(", text) if ".i16(" in text else text
 
 

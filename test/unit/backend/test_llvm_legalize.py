@@ -28,8 +28,8 @@ def test_other_calls_stay():
 
 
 def test_the_mask_of_a_multicast_is_not_named():
-    for name in ("tensor.g2s.tile.2d", "global.to.shared.cluster"):
-        call = f"call void @llvm.nvvm.cp.async.bulk.{name}"
+    for name in ("cp.async.bulk.tensor.g2s.tile.2d", "cp.async.bulk.global.to.shared.cluster", "tcgen05.commit.mc.cg2"):
+        call = f"call void @llvm.nvvm.{name}"
         assert mend_multicast_names(f"{call}.i16(ptr %1)") == f"{call}(ptr %1)"
     assert mend_multicast_names("call i16 @llvm.ctpop.i16(i16 %1)") == "call i16 @llvm.ctpop.i16(i16 %1)"
 

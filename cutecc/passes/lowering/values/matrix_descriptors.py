@@ -44,7 +44,7 @@ class DescriptorFormat:
 
 WGMMA: Final = DescriptorFormat(
     "wgmma",
-    {swizzle: number << 62 for swizzle, number in zip((_NONE, *(Swizzle(bits, 4, 3) for bits in (3, 2, 1))), range(4))},
+    {_NONE: 0, Swizzle(3, 4, 3): 1 << 62, Swizzle(2, 4, 3): 2 << 62, Swizzle(1, 4, 3): 3 << 62},
     0,
     "warpgroup.make_smem_layout_atom gives layouts that wgmma reads, for cute.tile_to_shape, by the operand's major",
 )

@@ -744,21 +744,6 @@ func.func @transposing(%tensor: !tensor, %shared: !shared, %tile: !tile) {
 
 // -----
 
-// Elements of 4 bits came with Blackwell.
-!tensor = !cute.memref<f4E2M1FN, gmem, align<16>, "(128,256):(256,1)">
-!shared = !cute.layout<"(32,128):(128,1)">
-!tile = !cute.layout<"(32,128):(1@0,1@1)">
-!load = !cute_nvgpu.atom.non_exec_tiled_tma_load<sm_90, f4E2M1FN, copy_bits = 16384, tma_gbasis = <"(128,32):(1@1,1@0)">, tma_format = U4>
-!coordinates = !cute.coord_tensor<"(0,0)", "(128,256):(1@1,1@0)">
-func.func @format(%tensor: !tensor, %shared: !shared, %tile: !tile) {
-  // expected-error @below {{cute_nvgpu.atom.make_non_exec_tiled_tma_load: TMA on sm_90 has no elements of format U4}}
-  %atom, %coordinates = cute_nvgpu.atom.make_non_exec_tiled_tma_load(%tensor, %shared, %tile) <{kind = <sm_90> num_multicast = 1}> : (!tensor, !shared, !tile) -> (!load, !coordinates)
-  "test.use"(%atom, %coordinates) : (!load, !coordinates) -> ()
-  return
-}
-
-// -----
-
 // TMA moves units of 16 bytes by eight rows.
 !tensor = !cute.memref<f16, gmem, align<16>, "(128,64):(64,1)">
 !shared = !cute.composed_layout<"S<3,3,3> o 0 o (32,64):(64,1)">
