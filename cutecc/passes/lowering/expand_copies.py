@@ -16,7 +16,7 @@ from cutecc.passes.leaf_conversion import Converted, LeafConversion, converts_le
 from cutecc.passes.lowering.atoms.registry import CopyRow, copy_atom, copy_row, find_copy_row
 from cutecc.passes.lowering.values.leaves import Leaves, pack
 from cutecc.passes.lowering.values.loops import unrolled_loop
-from cutecc.passes.lowering.values.tensors import Tile, known_count, modes_of, operand_of, tensor_value
+from cutecc.passes.lowering.values.tensors import Operand, Tile, known_count, modes_of, operand_of, tensor_value
 from cutecc.passes.registry import register
 
 _COPIES, _PREFETCHES = ("cute.copy", "cute.copy_atom_call"), ("cute.prefetch", "cute.prefetch_atom_call")
@@ -73,7 +73,7 @@ def _modes(tensor: TypeView) -> Layout | None:
 
 
 def _groups(copy: ir.Operation) -> list[list[ir.Value]]:
-    """From what is copied, to what, and the predicates. Beside a tensor of coordinates there may be one of rows."""
+    """From what is copied, to what, and the predicates. Beside one of these there may be a second tensor."""
     if copy.name in _PREFETCHES:
         return [list(copy.operands)[1:], [], []]
     _, *groups = segments(copy)
@@ -89,6 +89,15 @@ def _counts(row: CopyRow, atom: CopyAtom, first: Sequence[Layout], *, predicated
     return [values_of(tv) for tv in (atom.source_tv, atom.destination_tv)][: len(first)]
 
 
+def _tiles(tensors: Sequence[Operand], count: int) -> list[Tile]:
+    """Those of `count` elements of the first tensor, and of what a second one has for each of these."""
+    found = [Tile.of(each, count) for each in tensors[:1]]
+    for each in tensors[1:]:
+        size = known_count(modes_of(each)[0].size)
+        found.append(Tile.of(each, max(1, size // found[0].repeated)))
+    return found
+
+
 def _expand(copy: ir.Operation, leaves: Leaves) -> None:
     atom = copy_atom(view(copy.operands[0].type))
     row = copy_row(atom)
@@ -96,7 +105,7 @@ def _expand(copy: ir.Operation, leaves: Leaves) -> None:
     sources, destinations, predicates = groups
     first = [modes_of(each)[0] for each in (*sources[:1], *destinations[:1])]
     counts = _counts(row, atom, first, predicated=bool(predicates))
-    tiles = [[Tile.of(each, count) for each in group] for group, count in zip(groups, counts, strict=False)]
+    tiles = [_tiles(group, count) for group, count in zip(groups, counts, strict=False)]
     # There is a predicate for each atom.
     tiles.append([Tile.single(each, tiles[0][0].repeated) for each in predicates])
     turns = [tile.turns for group in tiles for tile in group]

@@ -7,12 +7,15 @@ from typing import ClassVar
 
 from cutecc.errors import Error
 from cutecc.ir.mlir import ir
-from cutecc.ir.types import SmemDescriptorView, view
+from cutecc.ir.types import Pointer, SmemDescriptorView, view
+from cutecc.layout import parse
 from cutecc.passes.leaf_conversion import LeafConversion, converts_leaves
 from cutecc.passes.lowering.atoms.registry import HINT, copy_atom, mma_atom, mma_row, spelled
+from cutecc.passes.lowering.values.integers import Arithmetic
 from cutecc.passes.lowering.values.leaves import Leaves, dynamic
 from cutecc.passes.lowering.values.matrix_descriptors import TCGEN05, matrix_descriptor, rows_descriptor
 from cutecc.passes.lowering.values.tensors import tensor_of
+from cutecc.passes.lowering.values.vector_accesses import Tensor
 from cutecc.passes.registry import register
 
 
@@ -49,6 +52,25 @@ class LowerMatrixDescriptors(LeafConversion):
         parameters = copy_atom(view(tiled.type)).parameters
         _check_known(made)
         return rows_descriptor(tensor_of(source, leaves), parameters["lanes"], parameters["bits"], TCGEN05)
+
+    @converts_leaves("cute_nvgpu.make_umma_smem_desc")
+    def describe_pointer(self, operation: ir.Operation, leaves: Leaves) -> ir.Value:
+        """Of what lies at a pointer as a layout says, and perhaps goes on at another one."""
+        first, *others = operation.operands
+        pointer = view(first.type)
+        assert isinstance(pointer, Pointer)
+        layout, major = (str(operation.attributes[name]) for name in ("layout", "major"))
+        tensor = Tensor(
+            leaves.of(first)[0],
+            pointer.element,
+            pointer.space,
+            parse(layout.split('"')[1]),
+            pointer.alignment or 1,
+            pointer.swizzle,
+            Arithmetic({}),
+        )
+        (goes_on_at,) = leaves.of(others[0]) if others else (None,)
+        return matrix_descriptor(tensor, "mn" if "<mn>" in major else "k", TCGEN05, goes_on_at)
 
 
 def _check_known(made: SmemDescriptorView) -> None:

@@ -6,7 +6,8 @@ its rank modulo four.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Generator
 from typing import Any, Final
 
 from cutecc.errors import Error
@@ -25,7 +26,7 @@ from cutecc.passes.lowering.values.integers import constant
 from cutecc.passes.lowering.values.loops import one_thread
 from cutecc.passes.lowering.values.matrix_descriptors import TCGEN05
 from cutecc.passes.lowering.values.tensors import Matrices, Operand
-from cutecc.passes.lowering.values.vector_accesses import elements_of, vector_of
+from cutecc.passes.lowering.values.vector_accesses import elements_of, value_type, vector_of
 from cutecc.ptx.types import ELEMENT_TYPES
 from cutecc.target import Target
 
@@ -37,6 +38,7 @@ _KINDS: Final = {
 _SIGNS: Final[State] = (("accum_c", "i1"), ("neg_a", "i1"), ("neg_b", "i1"))
 _SCALES: Final[State] = (("sf_a", "i32"), ("sf_b", "i32"))
 _METADATA: Final[State] = (("e", "i32"),)
+"""Of a sparse A."""
 _LANES = "disable_output_lane"
 
 
@@ -87,41 +89,51 @@ def multiply(product: Product) -> None:
         )
 
 
-@multiplies("sm100.mma_bs", chips=_is_data_centre, state=(*_SIGNS, *_SCALES), matrices=TCGEN05)
-def multiply_scaled(product: Product) -> None:
-    """`tcgen05.mma.block_scale`: the same of factors whose scales, one for several elements, are in tensor memory."""
-    atom = product.atom
-    scales = product.fields["sf_a"], product.fields["sf_b"]
-    descriptor = scaled_instruction_descriptor(atom, _signs(product), scales)
-    with one_thread():
-        nvvm.tcgen05_mma_block_scale(
-            _attribute("tcgen05_mma_kind", "mxf4nvf4" if has_packed_factors(atom) else "mxf8f6f4"),
-            _group(atom),
-            *_matrices(product),
-            descriptor,
-            product.fields["accum_c"],
-            *map(_tensor_memory, scales),
-            block_scale=_attribute("tcgen05_mma_block_scale", f"block{atom.parameters['vec_size']}"),
-        )
-
-
 @multiplies("sm100.mma_sp", chips=_is_data_centre, state=(*_SIGNS, *_METADATA), matrices=TCGEN05)
 def multiply_sparse(product: Product) -> None:
     """`tcgen05.mma.sp`: the same of an A of which the metadata, in tensor memory, says which elements there are."""
     atom = product.atom
     descriptor = instruction_descriptor(atom, _signs(product))
-    d, a, b = _matrices(product)
     with one_thread():
         nvvm.tcgen05_mma_sp(
             _attribute("tcgen05_mma_kind", str(_kind(atom))),
             _group(atom),
-            d,
-            a,
-            b,
+            *_matrices(product),
             descriptor,
             product.fields["accum_c"],
             _tensor_memory(product.fields["e"]),
         )
+
+
+@multiplies("sm100.mma_bs", chips=_is_data_centre, state=(*_SIGNS, *_SCALES), matrices=TCGEN05)
+def multiply_scaled(product: Product) -> None:
+    """`tcgen05.mma.block_scale`: the same of factors whose scales, one for several elements, are in tensor memory."""
+    with _scaled(product) as given:
+        nvvm.tcgen05_mma_block_scale(*given[:-2], *given[-2:], block_scale=_scale_vector(product.atom))
+
+
+@multiplies("sm100.mma_bs_sp", chips=_is_data_centre, state=(*_SIGNS, *_SCALES, *_METADATA), matrices=TCGEN05)
+def multiply_sparse_scaled(product: Product) -> None:
+    """`tcgen05.mma.sp.block_scale`: both."""
+    with _scaled(product) as given:
+        metadata = _tensor_memory(product.fields["e"])
+        nvvm.tcgen05_mma_sp_block_scale(*given[:-2], metadata, *given[-2:], block_scale=_scale_vector(product.atom))
+
+
+@contextlib.contextmanager
+def _scaled(product: Product) -> Generator[list[Any]]:
+    """Build inside what one thread executes, and get what a product with scales is given, the scales last."""
+    atom = product.atom
+    scales = product.fields["sf_a"], product.fields["sf_b"]
+    descriptor = scaled_instruction_descriptor(atom, _signs(product), scales)
+    kind = _attribute("tcgen05_mma_kind", "mxf4nvf4" if has_packed_factors(atom) else "mxf8f6f4")
+    with one_thread():
+        matrices = _matrices(product)
+        yield [kind, _group(atom), *matrices, descriptor, product.fields["accum_c"], *map(_tensor_memory, scales)]
+
+
+def _scale_vector(atom: MmaAtom) -> ir.Attribute:
+    return _attribute("tcgen05_mma_block_scale", f"block{atom.parameters['vec_size']}")
 
 
 def _signs(product: Product) -> tuple[ir.Value, ir.Value]:
@@ -170,6 +182,30 @@ def load_tensor_memory(copy: Copy) -> None:
     store_registers(registers, copy.destination, count * 32 // copy.destination.element.bits)
 
 
+@copies("tmem_load_red", chips=lambda chip: chip.major == 10 and chip.minor == 3)
+def load_and_reduce(copy: Copy) -> None:
+    """`tcgen05.ld.red`: the same, and what is greatest or least of a thread's registers into another one."""
+    if copy.second is None:
+        raise Error(
+            "a load that reduces has a second destination", hints=["cute.copy(atom, source, (values, reduced))"]
+        )
+    parameters = copy.atom.parameters
+    name = parameters["reduction"]
+    element = value_type(copy.destination.element)
+    values, reduced = nvvm.tcgen05_ld_red(
+        ir.VectorType.get([_registers(copy.atom)], element),
+        element,
+        _shape(copy.atom),
+        ir.Attribute.parse(f"#nvvm<reduction_kind {name.removesuffix('abs')}>"),
+        _tensor_memory(copy.source.pointer),
+        abs=name.endswith("abs"),
+        nan=bool(parameters.get("nan")),
+        offset=_second_half(copy.atom),
+    )
+    copy.destination.store([values], _registers(copy.atom))
+    copy.second.store([vector_of([reduced])], 1)
+
+
 @copies("tmem_store", chips=_is_data_centre)
 def store_tensor_memory(copy: Copy) -> None:
     """`tcgen05.st`: a warp's registers into lanes and columns of tensor memory."""
@@ -208,7 +244,8 @@ def _second_half(atom: CopyAtom) -> ir.Value | None:
     if not _has_halves(atom):
         return None
     packed = atom.parameters.get("pack16b") or atom.parameters.get("expand16b")
-    return constant(atom.parameters["repeat"] * (2 if packed else 1), 64)
+    apart = atom.parameters.get("half_split_off") or atom.parameters["repeat"] * (2 if packed else 1)
+    return constant(apart, 64)
 
 
 _MULTICASTS: Final = {"x4": "warpx4", "lw_0213": "warpx2_02_13", "lw_0123": "warpx2_01_23"}

@@ -25,8 +25,8 @@ class Copy:
     """An `i1`, of an atom whose instruction has one; all others stand under a condition."""
     fields: Mapping[str, ir.Value]
     """What the kernel told the atom, by the names in its row's state."""
-    row_numbers: Tensor | None = None
-    """Beside coordinates: of each row of a gather or scatter, its number in the tensor."""
+    second: Tensor | None = None
+    """Beside one of these: the numbers of the rows that are gathered or scattered, or where a reduction goes."""
 
     @property
     def source(self) -> Tensor:
@@ -49,7 +49,7 @@ class Copy:
     @property
     def rows(self) -> list[ir.Value]:
         """Which rows of the tensor a gather or scatter takes, an `i32` each."""
-        numbers = self.row_numbers
+        numbers = self.second
         if numbers is None or not isinstance(numbers.layout, Layout) or numbers.element != Scalar("i32"):
             raise Error("TMA gathers and scatters rows by a tensor of i32 beside the coordinates")
         # All elements of a row have its number.

@@ -23,6 +23,8 @@ _UNIT = 16
 """Bytes."""
 _ROWS = 8
 _FIELD = (1 << 14) - 1
+_LEADING_IS_ABSOLUTE = 1 << 52
+"""Of sm_103a: the leading offset is an address."""
 _NONE = Swizzle(0, 4, 3)
 _CHUNKS_OF_32_BYTES = Swizzle(2, 5, 2)
 """Flips pairs of units in rows of 128 bytes, over four rows."""
@@ -63,17 +65,19 @@ TCGEN05: Final = DescriptorFormat(
 )
 
 
-def matrix_descriptor(tensor: Tensor, major: str, format: DescriptorFormat) -> ir.Value:
+def matrix_descriptor(
+    tensor: Tensor, major: str, format: DescriptorFormat, goes_on_at: ir.Value | None = None
+) -> ir.Value:
     """The descriptor, an `i64`, of the matrix that the first mode of `tensor` is: M or N by K.
 
-    It is contiguous along K with the `major` `k`, along the other mode with `mn`. Raises `Error` for a layout that no
-    descriptor can say.
+    It is contiguous along K with the `major` `k`, along the other mode with `mn`. Its second half may be elsewhere, at
+    a pointer where it `goes_on_at`. Raises `Error` for a layout that no descriptor can say.
     """
     if not isinstance(tensor.layout, Layout) or len(tensor.layout[0]) != 2:
         raise Error(f"{format.reader} reads no matrix of the layout {tensor.layout}", hints=[format.hint])
     matrix = join(tensor.layout[0][0], tensor.layout[0][1])
     units: Any = recast_layout(8 * _UNIT, tensor.element.bits, matrix)
-    return _described(tensor, units, major, format)
+    return _described(tensor, units, major, format, goes_on_at)
 
 
 def rows_descriptor(tensor: Tensor, rows: int, bits: int, format: DescriptorFormat) -> ir.Value:
@@ -87,18 +91,26 @@ def rows_descriptor(tensor: Tensor, rows: int, bits: int, format: DescriptorForm
     return _described(tensor, composition(units, Layout((rows, bits // 8 // _UNIT), (1, rows))), "k", format)
 
 
-def _described(tensor: Tensor, units: Layout, major: str, format: DescriptorFormat) -> ir.Value:
+def _described(
+    tensor: Tensor, units: Layout, major: str, format: DescriptorFormat, goes_on_at: ir.Value | None = None
+) -> ir.Value:
     """The descriptor of the matrix of `units` that begins where `tensor` does."""
     swizzle = tensor.swizzle if tensor.swizzle is not None and tensor.swizzle.bits else _NONE
     if swizzle not in format.swizzles:
         raise Error(f"{format.reader} reads no matrix with the swizzle {swizzle}", hints=[format.hint])
     leading, stride = _offsets(units, major, swizzle, format)
-    fixed = leading << 16 | stride << 32 | format.swizzles[swizzle] | format.fixed
-    address = integer_address(tensor.pointer, 32)
-    unit = arith.shrui(address, constant(_UNIT.bit_length() - 1, 32))
-    low = arith.andi(unit, constant(_FIELD, 32))
-    wide = arith.extui(ir.IntegerType.get_signless(64), low)
-    return arith.ori(wide, word(fixed))
+    fixed = stride << 32 | format.swizzles[swizzle] | format.fixed
+    address = _unit_of(tensor.pointer)
+    if goes_on_at is None:
+        return arith.ori(address, word(fixed | leading << 16))
+    further = arith.shli(_unit_of(goes_on_at), constant(16, 64))
+    return arith.ori(arith.ori(address, further), word(fixed | _LEADING_IS_ABSOLUTE))
+
+
+def _unit_of(pointer: ir.Value) -> ir.Value:
+    """Which unit of shared memory a pointer is to, an `i64` with as many bits as a descriptor has."""
+    unit = arith.shrui(integer_address(pointer, 32), constant(_UNIT.bit_length() - 1, 32))
+    return arith.extui(ir.IntegerType.get_signless(64), arith.andi(unit, constant(_FIELD, 32)))
 
 
 def _offsets(units: Layout, major: str, swizzle: Swizzle, format: DescriptorFormat) -> tuple[int, int]:
