@@ -39,6 +39,7 @@ _SIGNS: Final[State] = (("accum_c", "i1"), ("neg_a", "i1"), ("neg_b", "i1"))
 _SCALES: Final[State] = (("sf_a", "i32"), ("sf_b", "i32"))
 _METADATA: Final[State] = (("e", "i32"),)
 """Of a sparse A."""
+_Given = tuple[ir.Attribute, ir.Attribute, ir.Value, ir.Value, ir.Value, ir.Value, ir.Value]
 _LANES = "disable_output_lane"
 
 
@@ -108,28 +109,28 @@ def multiply_sparse(product: Product) -> None:
 @multiplies("sm100.mma_bs", chips=_is_data_centre, state=(*_SIGNS, *_SCALES), matrices=TCGEN05)
 def multiply_scaled(product: Product) -> None:
     """`tcgen05.mma.block_scale`: the same of factors whose scales, one for several elements, are in tensor memory."""
-    with _scaled(product) as given:
-        nvvm.tcgen05_mma_block_scale(*given[:-2], *given[-2:], block_scale=_scale_vector(product.atom))
+    with _scaled(product) as (given, scales):
+        nvvm.tcgen05_mma_block_scale(*given, *scales, block_scale=_scale_vector(product.atom))
 
 
 @multiplies("sm100.mma_bs_sp", chips=_is_data_centre, state=(*_SIGNS, *_SCALES, *_METADATA), matrices=TCGEN05)
 def multiply_sparse_scaled(product: Product) -> None:
     """`tcgen05.mma.sp.block_scale`: both."""
-    with _scaled(product) as given:
+    with _scaled(product) as (given, scales):
         metadata = _tensor_memory(product.fields["e"])
-        nvvm.tcgen05_mma_sp_block_scale(*given[:-2], metadata, *given[-2:], block_scale=_scale_vector(product.atom))
+        nvvm.tcgen05_mma_sp_block_scale(*given, metadata, *scales, block_scale=_scale_vector(product.atom))
 
 
 @contextlib.contextmanager
-def _scaled(product: Product) -> Generator[list[Any]]:
-    """Build inside what one thread executes, and get what a product with scales is given, the scales last."""
+def _scaled(product: Product) -> Generator[tuple[_Given, tuple[ir.Value, ir.Value]]]:
+    """Build inside what one thread executes, and get what a product with scales is given, and the scales."""
     atom = product.atom
     scales = product.fields["sf_a"], product.fields["sf_b"]
     descriptor = scaled_instruction_descriptor(atom, _signs(product), scales)
     kind = _attribute("tcgen05_mma_kind", "mxf4nvf4" if has_packed_factors(atom) else "mxf8f6f4")
     with one_thread():
-        matrices = _matrices(product)
-        yield [kind, _group(atom), *matrices, descriptor, product.fields["accum_c"], *map(_tensor_memory, scales)]
+        given = kind, _group(atom), *_matrices(product), descriptor, product.fields["accum_c"]
+        yield given, (_tensor_memory(scales[0]), _tensor_memory(scales[1]))
 
 
 def _scale_vector(atom: MmaAtom) -> ir.Attribute:
