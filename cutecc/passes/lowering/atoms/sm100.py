@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from cutecc.errors import Error
 from cutecc.ir import llvm_types
-from cutecc.ir.mlir import ir, llvm, nvvm
+from cutecc.ir.mlir import arith, ir, llvm, nvvm
 from cutecc.ir.types import CopyAtom, MmaAtom
 from cutecc.passes.lowering.atoms.registers import as_registers, store_registers
 from cutecc.passes.lowering.atoms.registry import State, copies, multiplies
@@ -94,7 +94,11 @@ def multiply(product: Product) -> None:
 def multiply_sparse(product: Product) -> None:
     """`tcgen05.mma.sp`: the same of an A of which the metadata, in tensor memory, says which elements there are."""
     atom = product.atom
-    descriptor = instruction_descriptor(atom, _signs(product))
+    metadata = product.fields["e"]
+    # Columns come in pairs: which of two the metadata begin in stands in the descriptor.
+    second = arith.andi(metadata, constant(1, 32))
+    descriptor = arith.ori(instruction_descriptor(atom, _signs(product)), second)
+    first = arith.andi(metadata, constant(-2, 32))
     with one_thread():
         nvvm.tcgen05_mma_sp(
             _attribute("tcgen05_mma_kind", str(_kind(atom))),
@@ -102,7 +106,7 @@ def multiply_sparse(product: Product) -> None:
             *_matrices(product),
             descriptor,
             product.fields["accum_c"],
-            _tensor_memory(product.fields["e"]),
+            _tensor_memory(first),
         )
 
 
