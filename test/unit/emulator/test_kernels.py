@@ -31,8 +31,6 @@ MORE_ELEMENTS = {"attention_sm90": 110_000}
 SCHEDULES = ("round-robin", "random", "adversarial")
 OF_ONE_TARGET = ("large_unrolled",)
 """What takes as long as ten others, also over fewer keys than it has, and uses only what every target has."""
-UNMODELLED = ("tcgen05_gemm",)
-"""What needs tensor memory."""
 KEYS = 192
 """Three blocks of three steps each."""
 
@@ -42,7 +40,7 @@ def cases() -> Iterator[tuple[Path, str]]:
     for file in FILES:
         own = Target.parse(read_header(file).target or "sm_80")
         if own.suffix or file.stem in OF_ONE_TARGET:
-            yield from [(file, own.name)] if file.stem not in UNMODELLED else []
+            yield file, own.name
         else:
             yield from ((file, target) for target in ("sm_80", "sm_90a") if own <= Target.parse(target))
 

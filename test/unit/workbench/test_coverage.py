@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from cutecc.errors import Error, UsageError
+from cutecc.frontend.header import read_header
+from cutecc.frontend.traced import TraceRequest
 from cutecc.ir.modules import fresh_context, parse
 from cutecc.ir.types import CopyAtom, Scalar
 from cutecc.ir.types.atoms import Parameters
@@ -19,6 +21,7 @@ from cutecc.passes.lowering.atoms import registry
 from cutecc.passes.lowering.atoms.registry import copy_row, spelled
 from cutecc.passes.open_pipeline import open_pipeline
 from cutecc.passes.pipeline import Pipeline
+from cutecc.support import isolation
 from cutecc.workbench.coverage import (
     ModuleCoverage,
     Need,
@@ -41,7 +44,7 @@ def test_passes_declare_operations_that_there_are() -> None:
     assert lowered_by()["cute.copy"] == ("expand-copies",)
     assert lowered_by()["cute.memref.load"] == ("lower-element-accesses",)
     assert lowered_by()["cute_nvgpu.atom.make_exec_tma"] == ("lower-tma-descriptors",)
-    assert "cute_nvgpu.atom.make_tmem_copy" not in lowered_by()
+    assert "cute.symbolic" not in lowered_by()
 
 
 @pytest.mark.parametrize(
@@ -96,15 +99,18 @@ def test_kernels_that_are_covered_go_through(tmp_path: Path, traced_kernels) -> 
 
 
 def test_gaps_have_the_users_line(traced_kernels) -> None:
-    kernel = traced_kernels["tcgen05_gemm"]
+    file = ROOT / "docs" / "inputs" / "masked_store.py"
+    header = read_header(file)
+    request = TraceRequest(str(file), None, header.entry, header.args, target="sm_100a", sources=header.arg_sources)
+    bytecode = isolation.call("cutecc.frontend.trace:trace_file", request).bytecode
     with fresh_context():
-        uses = {use.need.name: use for use in uses_of(parse(kernel.bytecode), kernel.target)}
-    load = uses["tmem_load lanes=32 bits=32 repeat=32"]
-    assert load.lowered_by == ()
-    assert load.first is not None
-    line = kernel.source.read_text().splitlines()[(load.first.line or 0) - 1]
+        uses = {use.need.name: use for use in uses_of(parse(bytecode), "sm_100a")}
+    store = uses["bulk_copy_s2g mask"]
+    assert store.lowered_by == ()
+    assert store.first is not None
+    line = file.read_text().splitlines()[(store.first.line or 0) - 1]
     assert "cute.copy(" in line
-    assert "cute_nvgpu.atom.make_tmem_copy" in missing_here(kernel.bytecode, kernel.target)
+    assert "bulk_copy_s2g mask" in missing_here(bytecode, "sm_100a")
     assert missing_here(traced_kernels["softmax"].bytecode, "sm_80") == []
 
 

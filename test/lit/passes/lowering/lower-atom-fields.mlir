@@ -227,9 +227,9 @@ func.func @mbar_ptr(%atom: !dsmem, %barrier: !barrier_there) {
 // -----
 
 // A field that instructions of the open lowering do not have yet.
-!product = !cute_nvgpu.sm100.mma<128x64x16, num_cta = 1, ab_major = (k, k), elem_type = (f16, f16, f32), frag_kind = ss, c_scale_exp = 0>
+!product = !cute_nvgpu.sm107.mma<128x64x16, num_cta = 1, ab_major = (k, k), elem_type = (f16, f16, f32), frag_kind = ss, c_scale_exp = 0, ab_collector_op = (discard, fill)>
 func.func @unknown(%atom: !product, %value: i1) {
-  // expected-error @below {{cute_nvgpu.atom.set_value: the open lowering does not know the field accum_c of sm100.mma}}
+  // expected-error @below {{cute_nvgpu.atom.set_value: the open lowering does not know the field accum_c of sm107.mma}}
   %0 = cute_nvgpu.atom.set_value<accum_c>(%atom, %value) : (!product, i1)
   "test.use"(%0) : (!product) -> ()
   return

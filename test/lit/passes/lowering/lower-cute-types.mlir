@@ -184,9 +184,9 @@ func.func @unknown(%thread: i32, %layout: !cute.layout<"(4,8):(1,4)">) {
 // So it is of an atom that no pass knows, whose operation is that of all atoms.
 func.func @unknown_atom(%thread: i32) {
   %0 = cute_nvgpu.arch.make_warp_uniform(%thread) : i32
-  // expected-error @below {{the open lowering does not know !cute_nvgpu.atom.tmem_load<f32, 32 DP, 32 bit, x32> yet}}
-  %1 = cute.make_atom() : () -> !cute_nvgpu.atom.tmem_load<f32, 32 DP, 32 bit, x32>
-  "test.use"(%1) : (!cute_nvgpu.atom.tmem_load<f32, 32 DP, 32 bit, x32>) -> ()
+  // expected-error @below {{the open lowering does not know !cute_nvgpu.atom.tmem_load_spcompress<f32, 32 DP, 32 bit, x32, max> yet}}
+  %1 = cute.make_atom() : () -> !cute_nvgpu.atom.tmem_load_spcompress<f32, 32 DP, 32 bit, x32, max>
+  "test.use"(%1) : (!cute_nvgpu.atom.tmem_load_spcompress<f32, 32 DP, 32 bit, x32, max>) -> ()
   return
 }
 

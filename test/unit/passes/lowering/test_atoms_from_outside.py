@@ -30,8 +30,8 @@ class LowerSparse(ModulePass):
 '''
 KERNEL = """
 !mma = !cute_nvgpu.sm80.sparse_mma<16x8x32, elem_type = (f16, f16, f32), md_format = tid >
-!fields = !cute_nvgpu.sm100.mma<128x64x16, num_cta = 1, ab_major = (k, k), elem_type = (f16, f16, f32), frag_kind = ss,
-    c_scale_exp = 0>
+!fields = !cute_nvgpu.sm107.mma<128x64x16, num_cta = 1, ab_major = (k, k), elem_type = (f16, f16, f32), frag_kind = ss,
+    c_scale_exp = 0, ab_collector_op = (discard, fill)>
 !a = !cute.memref<f16, rmem, align<16>, "(4,2,2):(1,4,8)">
 !c = !cute.memref<f32, rmem, align<16>, "(4,2,2):(1,4,8)">
 func.func @kernel(%a: !a, %c: !c, %adds: i1) {
@@ -63,7 +63,7 @@ def test_its_products_and_fields_can_be_taken_over(cutecc, tmp_path: Path) -> No
 
 def test_behind_lower_atom_fields_is_too_late(cutecc, tmp_path: Path) -> None:
     refused = lowered(cutecc, tmp_path, "expand-copies", 1)
-    assert "the open lowering does not know the field accum_c of sm100.mma" in refused
+    assert "the open lowering does not know the field accum_c of sm107.mma" in refused
 
 
 def test_there_are_no_calls_to_take_over(cutecc, tmp_path: Path) -> None:
