@@ -62,6 +62,11 @@ def erase(operation: ir.Operation | ir.OpView) -> None:
                 nearest_location(operation.location),
                 notes=[f"the user is at {place}"] if (place := nearest_location(user.location)) else [],
             )
+    erase_unused(operation)
+
+
+def erase_unused(operation: ir.Operation) -> None:
+    """The same of what is known to stand in a block, and to be used by nobody."""
     graveyard = _graveyard.get()
     if graveyard is None:
         operation.erase()
@@ -129,11 +134,14 @@ class _Graveyard:
         """Addresses: none is used again while the operation lies here."""
         self._module = ir.Module.create(ir.Location.unknown())
         self._placeholder_module = ir.Module.create(ir.Location.unknown())
-        self._placeholders: dict[ir.Type, ir.Value] = {}
+        self._placeholders: dict[int, ir.Value] = {}
 
     def bury(self, operation: ir.Operation) -> None:
         """Take `operation` out of its module."""
-        operation.walk(self._let_go)
+        if len(operation.regions):
+            operation.walk(self._let_go)
+        else:
+            self._let_go(operation)
         for index in range(len(operation.successors)):
             operation.successors[index] = self._module.body
         self._module.body.append(operation)
@@ -163,16 +171,19 @@ class _Graveyard:
 
     def _let_go(self, operation: ir.Operation) -> ir.WalkResult:
         self.erased.add(address_of(operation))
-        for index, operand in enumerate(operation.operands):
-            operation.operands[index] = self._placeholder(operand.type)
+        operands = operation.operands
+        for index in range(len(operands)):
+            operands[index] = self._placeholder(operands[index].type)
         return ir.WalkResult.ADVANCE
 
     def _placeholder(self, type: ir.Type) -> ir.Value:
         """A value for what is erased to use, in the place of one of the module's."""
-        if type not in self._placeholders:
+        # The hash of a type is its address: to compare two takes longer.
+        key = hash(type)
+        if key not in self._placeholders:
             with at_start(self._placeholder_module.body), ir.Location.unknown():
-                self._placeholders[type] = builtin.unrealized_conversion_cast([type], [])
-        return self._placeholders[type]
+                self._placeholders[key] = builtin.unrealized_conversion_cast([type], [])
+        return self._placeholders[key]
 
 
 _graveyard = PassState[_Graveyard]()

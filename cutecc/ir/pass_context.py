@@ -10,7 +10,7 @@ import contextlib
 from collections.abc import Generator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 
@@ -31,7 +31,8 @@ class PassState(Generic[T]):
     def get(self) -> T | None:
         """What holds here; `None` where nothing has been set."""
         context = _current.get()
-        return None if context is None else cast("T | None", context.states.get(self))
+        # Asked for each operation of a module: even `cast` would be a call.
+        return None if context is None else context.states.get(self)
 
     @contextlib.contextmanager
     def having(self, value: T) -> Generator[T]:

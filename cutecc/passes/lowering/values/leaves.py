@@ -314,14 +314,14 @@ class Leaves:
                     for taken, leaf in zip(user.results, each, strict=True):
                         _check_other(operation, taken, leaf)
                         taken.replace_all_uses_with(leaf)
-                    editing.erase(user)
+                    editing.erase_unused(user)
                 else:
                     others = True
             if others:
                 packed = pack(result.type, each)
                 self._taken[packed] = list(each)
                 result.replace_all_uses_with(packed)
-        editing.erase(operation)
+        editing.erase_unused(operation)
 
 
 def _check(operation: ir.Operation, types: Sequence[Sequence[ir.Type]], leaves: Sequence[Sequence[ir.Value]]) -> None:
