@@ -28,6 +28,7 @@ from cutecc.errors import SpecError
 _SPECS = (TensorSpec, ScalarSpec, ConstSpec, PointerSpec, StreamSpec, NoneSpec, TupleSpec)
 _PYTHON_NUMBERS: dict[type, str] = {bool: "bool", int: "i32", float: "f32"}
 _STREAM_TYPES = ("CUstream", "cudaStream_t", "_FakeStream")
+_PTR = re.compile(r"!cute\.ptr<(?P<dtype>\w+), (?P<space>\w+)(?:, align<(?P<alignment>\d+)>)?>")
 _MEMREF = re.compile(r'!cute\.memref<[^,]+, \w+(?:, align<\d+>)?, "\((?P<shape>.*)\):\((?P<stride>.*)\)">')
 
 
@@ -83,6 +84,8 @@ def is_placeholder(value: object) -> bool:
 def _describe_foreign_value(value: Any) -> Spec | None:
     if array := read_array(value):
         return describe_array(array)
+    if ("cutlass.cute.typing", "Pointer") in {(each.__module__, each.__name__) for each in type(value).__mro__}:
+        return _describe_pointer(value)
     is_stream = hasattr(value, "cuda_stream") or hasattr(value, "__cuda_stream__")
     if is_stream or type(value).__name__ in _STREAM_TYPES:
         return StreamSpec()
@@ -113,6 +116,17 @@ def _describe_dsl_value(value: Any) -> Spec | None:
             return ScalarSpec(dtype, number) if isinstance(number, int | float) else None
         case _:
             return None
+
+
+def _describe_pointer(pointer: Any) -> PointerSpec:
+    """The spec of a pointer of a class that a package derives from the DSL's, in the DSL's own words."""
+    with importlib.import_module("cutlass._mlir.ir").Context():
+        text = str(pointer.mlir_type)
+    match = _PTR.fullmatch(text)
+    if match is None:
+        raise SpecError(f"no argument spec describes a pointer of type {text}")
+    alignment = match["alignment"]
+    return PointerSpec(_numeric_type(match["dtype"]), match["space"], int(alignment) if alignment else None)
 
 
 def _describe_tensor(tensor: Any) -> TensorSpec:

@@ -21,6 +21,7 @@ from cutecc.frontend.host_functions import check_host_function
 from cutecc.frontend.imports import own_imports
 from cutecc.frontend.kernel_file import find_callee
 from cutecc.frontend.positions import fast_positions
+from cutecc.frontend.questions import answered
 from cutecc.frontend.traced import TracedModule, TraceRequest
 from cutecc.frontend.user_frames import user_frames
 from cutecc.frontend.user_lines import user_lines
@@ -53,7 +54,7 @@ def trace(
     with _lock, held(user_frames), wrapped_values(), _recorded_warnings() as caught:
         dsl.cutlass()
         callee = Callee.of(check_host_function(fn, getattr(fn, "__qualname__", repr(fn))))
-        with dsl.targeting(target):
+        with dsl.targeting(target), answered(target):
             return _trace(callee, bind_values(callee, args, kwargs), options, locations, caught)
 
 
@@ -62,7 +63,7 @@ def trace_file(request: TraceRequest) -> TracedModule:
     target = Target.parse(request.target)
     with _lock, held(user_frames), wrapped_values(), _recorded_warnings() as caught:
         dsl.cutlass()
-        with dsl.targeting(target), own_imports(request.path):
+        with dsl.targeting(target), answered(target), own_imports(request.path):
             if not request.watch:
                 return _trace_file(request, caught)
             with Watch(request.path) as watch:

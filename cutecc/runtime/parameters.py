@@ -74,7 +74,8 @@ def call_parameters(signature: Signature, program: HostProgram | None = None) ->
 
     Leaves are counted in order over all parameters: 0, 1, …; `flat_parameters` walks them. Raises `ArgumentError` for a
     parameter that no caller can pass, an object of a class of the user's or memory inside of the kernel, and
-    `RecordError` when `program` does not take just these leaves.
+    `RecordError` when `program` does not take just these leaves. An object that `program` takes nothing for, such as a
+    mask with methods alone, is a constant.
     """
     count = 0
 
@@ -87,8 +88,10 @@ def call_parameters(signature: Signature, program: HostProgram | None = None) ->
         return CallGroup(name, spec, (parameter,))
 
     groups = tuple(group(parameter.name, _spec(signature, parameter)) for parameter in signature.parameters)
+    if program is None or len(_taken(groups)) != len(program.arguments):
+        _check_objects(signature)
     if program is not None:
-        _compare(signature.function, flat_parameters(groups), program)
+        _compare(signature.function, _taken(groups), program)
     return groups
 
 
@@ -105,16 +108,28 @@ def flat_parameters(groups: tuple[CallGroup, ...]) -> list[CallParameter]:
     return [parameter for each in groups for parameter in walk(each)]
 
 
+def _taken(groups: tuple[CallGroup, ...]) -> list[CallParameter]:
+    """Those that the host program gets something for."""
+    return [parameter for parameter in flat_parameters(groups) if parameter.leaves]
+
+
+def _check_objects(signature: Signature) -> None:
+    for parameter in signature.parameters:
+        if (kind := _object_class(parameter)) and not parameter.is_constant_object:
+            raise ArgumentError(
+                f"{signature.function} cannot be called: its parameter '{parameter.name}' is an object of class "
+                f"{kind}, and no number stands for it",
+                hints=["pass the object's tensors and numbers as parameters or in a tuple, its constants as Constexpr"],
+            )
+
+
+def _object_class(parameter: Parameter) -> str | None:
+    return parameter.spec[len("object<") : -1] if parameter.spec.startswith("object<") else None
+
+
 def _spec(signature: Signature, parameter: Parameter) -> Spec:
-    if parameter.spec.startswith("object<"):
-        kind = parameter.spec[len("object<") : -1]
-        if parameter.is_constant_object:
-            return ConstSpec.of(f"object of class {kind}")
-        raise ArgumentError(
-            f"{signature.function} cannot be called: its parameter '{parameter.name}' is an object of class {kind}, "
-            "and no number stands for it",
-            hints=["pass the object's tensors and numbers as parameters or in a tuple, its constants as Constexpr"],
-        )
+    if kind := _object_class(parameter):
+        return ConstSpec.of(f"object of class {kind}")
     try:
         return parse_spec(parameter.spec)
     except SpecError as error:
@@ -177,8 +192,7 @@ def _scalar_type(spec: ScalarSpec) -> ValueType:
     return cast(ValueType, f"i{dtype.width}")
 
 
-def _compare(function: str, parameters: list[CallParameter], program: HostProgram) -> None:
-    taken = [parameter for parameter in parameters if parameter.leaves]
+def _compare(function: str, taken: list[CallParameter], program: HostProgram) -> None:
     if len(taken) != len(program.arguments):
         raise RecordError(
             f"the host program of {function} takes {len(program.arguments)} arguments, and its signature has "

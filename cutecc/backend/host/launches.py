@@ -87,8 +87,10 @@ def _add_kernel(state: Translation, operation: ir.Operation, path: list[str]) ->
     parameters: list[KernelParameter] = []
     end = 0
     for index, (type_, note) in enumerate(zip(types, notes, strict=True)):
-        layout: Layout = state.layout(note["llvm.byval"].value if "llvm.byval" in note else type_)
-        align = note["llvm.align"].value if "llvm.align" in note else layout.align
+        by_value = "llvm.byval" in note
+        layout: Layout = state.layout(note["llvm.byval"].value if by_value else type_)
+        # Of a pointer it tells of what is pointed to.
+        align = note["llvm.align"].value if by_value and "llvm.align" in note else layout.align
         if state.layout(operation.operands[1 + index].type).numbers != layout.numbers:
             raise untranslatable(operation, f"passes a struct to {path[-1]} that its parameter {index} is not")
         if layout is DESCRIPTOR and "cuda.grid_constant" not in note:

@@ -64,7 +64,7 @@ DESCRIPTIONS: dict[str, str] = {
     "convert-fastmath-ops": "`fastmath<fast>` exp, log, sqrt, rsqrt, tanh become approximate PTX instructions",
     "strip-iket-ops": "deletes the profiling ranges and marks of the `iket` dialect",
     "flatten-locs": "flattens source locations for a JSON file; without one, changes nothing",
-    "legalize-llvm-types": "types that LLVM does not have (by its name); not seen to change a module",
+    "legalize-llvm-types": "loads and stores vectors of floats of 8 bits and fewer as integers",
     "core-to-arith": "arithmetic of the `core` dialect becomes arith (by its name); not seen to change a module",
     # LLVM.
     "core-to-llvm-prepare": "folds, and turns fp8 and 16-bit vector conversions into `nvgpu.cvt` operations",

@@ -75,6 +75,15 @@ def test_a_descriptor_by_value_is_aligned():
     assert (entry.raise_shared_limit, entry.non_portable_cluster) == (False, False)
 
 
+def test_the_alignment_of_what_a_pointer_points_to_moves_no_parameter():
+    taking = """cuda.kernel @takes(%a: i32, %b: !llvm.ptr<1> {llvm.align = 128 : i64}, %c: i32)
+        attributes {cute.kernel, gpu.kernel} { cuda.return }"""
+    values = "%v = ub.poison : !llvm.ptr<1>"
+    program = translated(values, launch("takes", "%i, %v, %i", "i32, !llvm.ptr<1>, i32"), kernels=taking)
+    (entry,) = program.kernels
+    assert entry.parameters == [KernelParameter(0, 4, 4), KernelParameter(8, 8, 8), KernelParameter(16, 4, 4)]
+
+
 def test_constants_and_equal_steps_are_shared_and_what_nobody_needs_is_dropped():
     program = translated(
         "%a = arith.constant 5 : i32",

@@ -25,6 +25,11 @@ def scale(x: cute.Tensor):
 
 
 @cute.jit
+def crowded(x: cute.Tensor):
+    scale_kernel(x).launch(grid=[1, 1, 1], block=[32, 1, 1], min_blocks_per_mp=2)
+
+
+@cute.jit
 def everything(
     x: cute.Tensor,
     n: cutlass.Int32,

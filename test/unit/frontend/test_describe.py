@@ -6,6 +6,7 @@ import cutlass
 import cutlass.cute as cute
 import numpy as np
 import pytest
+from cutlass._mlir.dialects import cute as cute_dialect
 from cutlass.cute.runtime import from_dlpack, make_fake_stream, make_fake_tensor, make_ptr
 
 from cutecc.arguments.arrays import Array, describe_array
@@ -26,6 +27,18 @@ class TorchLike:
 
     def data_ptr(self) -> int:
         return self._address
+
+
+class OwnPointer(cute.Pointer):
+    """What packages make of the DSL's abstract class: `flashinfer.cute_dsl.utils.make_ptr` gives one."""
+
+    def __init__(self, dtype: Any, space: Any, alignment: int) -> None:
+        self._type = (dtype, space, alignment)
+
+    @property
+    def mlir_type(self) -> Any:
+        dtype, space, alignment = self._type
+        return cute_dialect.PtrType.get(dtype.mlir_type, space, alignment)
 
 
 class CupyLike:
@@ -129,6 +142,12 @@ def test_fakes_pointers_and_streams() -> None:
     assert str(describe(pointer)) == "ptr<f16> align=16"
     assert str(describe(make_ptr(cutlass.Float16, 0))) == "ptr<f16>@generic"
     assert str(describe(make_fake_stream())) == "stream"
+
+
+def test_pointers_of_a_package() -> None:
+    pointer = OwnPointer(cutlass.Float4E2M1FN, cute_dialect.AddressSpace.gmem, 16)
+    assert str(describe(pointer)) == "ptr<f4E2M1FN> align=16"
+    assert str(describe(OwnPointer(cutlass.Float16, cute_dialect.AddressSpace.smem, 2))) == "ptr<f16>@smem"
 
 
 def test_numbers() -> None:

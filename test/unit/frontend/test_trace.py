@@ -103,6 +103,13 @@ def test_targets_one_after_the_other() -> None:
         assert f"{constant}00000e+01" in text(trace(host_samples.arch_dependent, "f32[?]", target=target))
 
 
+def test_several_blocks_on_an_sm_take_its_shared_memory_from_the_target() -> None:
+    """The DSL asks the GPU of this machine, which there may not be."""
+    for target in (SM80, SM90A):
+        shared = target.limits.shared_memory_per_sm
+        assert f"smem.max_smem_per_mp = {shared} : i64" in text(trace(host_samples.crowded, "f32[?]", target=target))
+
+
 @pytest.mark.parametrize("variable", [None, "sm_100a"])
 def test_nothing_stays_changed(variable: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     if variable is None:

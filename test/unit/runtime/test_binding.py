@@ -143,6 +143,14 @@ def test_parameters_that_no_caller_can_pass() -> None:
         binder(a="f32[?")
 
 
+def test_objects_that_the_program_takes_nothing_for_are_constants() -> None:
+    taken = Signature("f", [Parameter("mask", "object<CausalMask>"), Parameter("a", "f32[?]")])
+    tensor = [Leaf("pointer", "i64"), Leaf("size", "i32")]
+    assert Binder(taken, program(tensor)).bind((X,), {}).leaves == LEAVES[:2]
+    with pytest.raises(ArgumentError, match="'mask' is an object of class CausalMask, and no number stands for it"):
+        Binder(taken, program([Leaf("scalar", "i32")], tensor))
+
+
 def test_constants_without_a_spelling_are_left_out() -> None:
     taken = Signature("f", [Parameter("a", "f32[?]"), Parameter("op", "object<function>", "cutlass.Constexpr")])
     assert Binder(taken).bind((X,), {}).leaves == LEAVES[:2]
