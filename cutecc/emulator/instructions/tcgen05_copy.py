@@ -12,7 +12,7 @@ import numpy as np
 
 from cutecc.emulator.instructions.issuer import Issuer, issuers
 from cutecc.emulator.instructions.table import Step, instruction
-from cutecc.emulator.instructions.tcgen05_pipe import COPY, blocks_of, issue
+from cutecc.emulator.instructions.tcgen05_pipe import COPY, PRODUCT, SHIFT, blocks_of, issue
 from cutecc.emulator.instructions.tcgen05_shared import matrix_descriptor, read_chunks
 from cutecc.emulator.machine.lanes import Array, Lanes
 from cutecc.emulator.memory.tensor_memory import (
@@ -108,7 +108,9 @@ def _start(
                     machine.watch.asynchronous_access(agent, issuer.operation, "write", "tensor", cells, CELL)
                 memory.words[lanes + lane, column:stop] = data
 
-    issue(issuer, blocks, action, COPY, after=("",))
+    # That it comes after other copies nobody promises. Kernels count on it where scale factors of the next products
+    # come in the place of others, which those before them read.
+    issue(issuer, blocks, action, (COPY,), after=(COPY, SHIFT) if shape == "4x256b" else (COPY,))
 
 
 @instruction(f"tcgen05.shift.{_GROUP}.down")
@@ -152,4 +154,4 @@ def _shift(issuer: Issuer, blocks: tuple[Block, ...], address: int, width: int) 
                 watch.asynchronous_access(agent, issuer.operation, "write", "tensor", written, CELL)
             memory.words[upper, column:stop] = memory.words[lower, column:stop]
 
-    issue(issuer, blocks, action, COPY, after=("",))
+    issue(issuer, blocks, action, (SHIFT,), after=(PRODUCT,))

@@ -15,7 +15,7 @@ import numpy as np
 
 from cutecc.emulator.instructions.issuer import Issuer, issuers
 from cutecc.emulator.instructions.table import Step, instruction
-from cutecc.emulator.instructions.tcgen05_pipe import COPY, blocks_of, issue
+from cutecc.emulator.instructions.tcgen05_pipe import COPY, PRODUCT, SHIFT, blocks_of, issue
 from cutecc.emulator.instructions.tcgen05_product import Metadata, Product, Scales
 from cutecc.emulator.instructions.tcgen05_shared import has_depth_96, matrix_descriptor
 from cutecc.emulator.machine.lanes import Array, Lanes
@@ -66,10 +66,10 @@ def multiply(operation: Operation) -> Step:
             disabled = _disabled(None if masks is None else [int(each[issuer.at]) for each in masks], len(blocks))
             product = _product(issuer, blocks, {name: int(each[issuer.at]) for name, each in values.items()}, disabled)
             if product is not None:
-                # Those of one kind, shape and accumulator are in order by themselves.
-                kind = f"{len(blocks)} {product.form.kind} {product.form.m} {product.form.n}"
-                issue(issuer, blocks, product.happen, kind, after=(kind, COPY))
                 form = product.form
+                alike = f"{form.kind} {form.m}x{form.n}x{form.depth} at {product.d:#x}"
+                """Those of one kind, shape and accumulator are in order by themselves."""
+                issue(issuer, blocks, product.happen, (PRODUCT, alike), after=(alike, COPY, SHIFT))
                 gang.machine.watch.multiplied(operation, 2 * form.m * form.n * form.stored_depth)
 
     return step
