@@ -15,6 +15,7 @@ from cutecc.emulator.checks.accumulators import Accumulators
 from cutecc.emulator.checks.agents import Agents, Started
 from cutecc.emulator.checks.barrier_phases import BarrierPhases
 from cutecc.emulator.checks.clocks import PROXY_GLOBAL, PROXY_SHARED, PROXY_TENSOR_MAP, Clocks
+from cutecc.emulator.checks.cta_groups import report_mixed_groups
 from cutecc.emulator.checks.exits import Exits
 from cutecc.emulator.checks.finding import Finding, FindingKind, Place
 from cutecc.emulator.checks.history import History
@@ -114,6 +115,7 @@ class Checker(Watch):
         history.map(memory.allocations, len(program.module_image), self._clocks)
         for block in machine.blocks:
             self._clocks.start_block(block.slot, history.start_block(block))
+        report_mixed_groups(program, machine.blocks[0].index, self._reports)
 
     def _number(self, gang: Gang) -> NDArray[np.int64]:
         """The threads' numbers with serials, shape `(warps, 32)`."""
