@@ -15,7 +15,7 @@ import numpy as np
 from cutecc.emulator.instructions import mbarrier_object
 from cutecc.emulator.instructions.issuer import Issuer, issuers
 from cutecc.emulator.instructions.table import Step, instruction
-from cutecc.emulator.instructions.tcgen05_allocation import pair_of
+from cutecc.emulator.instructions.tcgen05_allocation import MEND_OF_PAIRS, pair_of
 from cutecc.emulator.instructions.transfer import SharedOperand, destinations
 from cutecc.emulator.machine.lanes import Lanes
 from cutecc.emulator.memory.tensor_memory import tensor_memory_of
@@ -39,7 +39,8 @@ def blocks_of(issuer: Issuer) -> tuple[Block, ...] | None:
         return (issuer.block,)
     pair = pair_of(issuer.block)
     if pair is None:
-        issuer.fault("tensor-memory", "is an operation of a pair of blocks, and its cluster has none")
+        text = f"is an operation of a pair of blocks, and its cluster has none\n{MEND_OF_PAIRS}"
+        issuer.fault("tensor-memory", text)
     return pair
 
 

@@ -219,10 +219,11 @@ class Machine:
             self.collect(replace(finding, schedule=self.schedule_name, seed=self.seed))
 
     def error(self, finding: Finding, operation: Operation) -> FaultError:
-        """A fault as an error."""
+        """A fault as an error, with what mends it as hints."""
+        message, *mends = finding.message.splitlines()
         where = f"block {finding.place.block}, thread {finding.place.thread}"
         if others := finding.count - 1:
             where += f" and {others:,} more thread{'' if others == 1 else 's'}"
         at = f" at {finding.address}" if finding.address else ""
-        error = operation.error(f"{where}: {finding.message}{at}")
-        return FaultError(error.message, error.location, error.notes)
+        error = operation.error(f"{where}: {message}{at}")
+        return FaultError(error.message, error.location, error.notes, mends)

@@ -42,8 +42,11 @@ def refusal_of_scales(count: int, firsts: Iterable[int], type_: str) -> str | No
     for first in firsts:
         if first not in _FIRST[count]:
             legal = ", ".join(map(str, _FIRST[count]))
-            return f"has scales from byte {first} of a cell on, where {count} of them begin at byte {legal}"
-    return f"names {count} scales of ue4m3 along K, of which 4 and 6 may be" if type_ == "ue4m3" and count < 4 else None
+            text = f"has scales from byte {first} of a cell on, where {count} of them begin at byte {legal}"
+            return f"{text}\nfurther scales are in the next columns: it is the address that chooses there"
+    if type_ == "ue4m3" and count < 4:
+        return f"names {count} scales of ue4m3 along K, of which 4 and 6 may be\ntake .block16, or scales of ue8m0"
+    return None
 
 
 @dataclass(frozen=True, eq=False, slots=True)
