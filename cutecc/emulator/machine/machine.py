@@ -80,6 +80,8 @@ class Machine:
     """Of so many things that hardware may do, the number of the one that happens."""
     cancel: Callable[[], Dim3 | None] = lambda: None
     """Cancels a cluster that has not begun: the index of its first block, `None` when it cancels none."""
+    taken: int = 0
+    """Bytes that the blocks have taken beside the call's arrays (`Limits.memory`)."""
     tensor_memories: dict[int, TensorMemory] = field(default_factory=dict[int, "TensorMemory"])
     """By the multiprocessor's number."""
     blocks: list[Block] = field(default_factory=list["Block"])
