@@ -119,7 +119,7 @@ def run_wave(
         program.target,
         program.grid_workspace if is_cooperative(launch) else 0,
     )
-    _check_memory(program, shape, len(wave), budget.limits)
+    taken = _memory(program, shape, len(wave), budget.limits)
     machine = Machine(
         shape,
         Memory(program, shape, len(wave), bytes(launch.parameters), allocations, module, work.names, options.shared),
@@ -131,6 +131,7 @@ def run_wave(
         schedule.eager,
         choose=schedule.choose,
         cancel=lambda: None if schedule.choose(_REQUESTS) == _REQUESTS - 1 else cancel(),
+        taken=taken,
     )
     counting: CounterWatch | None = None
     if options.counters:
@@ -155,8 +156,8 @@ def run_wave(
     return found
 
 
-def _check_memory(program: Program, shape: Shape, blocks: int, limits: Limits) -> None:
-    """Raise `LimitError` when blocks that run together take more memory than they may."""
+def _memory(program: Program, shape: Shape, blocks: int, limits: Limits) -> int:
+    """How many bytes blocks that run together take. Raises `LimitError` when that is more than they may."""
     threads = blocks * -(-shape.threads // WARP) * WARP
     registers = threads * sum(width.itemsize for width in program.widths)
     objects = threads // WARP * _WARP_BYTES + blocks * _BLOCK_BYTES
@@ -164,6 +165,7 @@ def _check_memory(program: Program, shape: Shape, blocks: int, limits: Limits) -
     wanted = registers + memory + objects
     what = f"the registers and memory of {blocks:,} block{'' if blocks == 1 else 's'} that run together take"
     limits.check("memory", wanted, what)
+    return wanted
 
 
 def _populate(machine: Machine, program: Program, wave: Sequence[int], schedule: Schedule, together: int) -> None:

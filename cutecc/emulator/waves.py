@@ -1,12 +1,14 @@
 """Which blocks of a launch are resident together: a wave after the other, each run to its end.
 
-Where clusters have nothing to do with each other, in which order they run shows nowhere.
+Where clusters have nothing to do with each other, in which order they run shows nowhere. What a program's instructions
+say of that is looked for once, not for each launch.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING, overload
 
@@ -28,6 +30,8 @@ _MOST_SHARED_BYTES = 64 << 20
 """Of a wave."""
 _MOST_TOGETHER = 2
 """Blocks that share a multiprocessor's tensor memory: enough to have to wait, and few to go one after the other."""
+_PROGRAMS = 16
+"""Of which it is remembered what their instructions say."""
 _PROCESSORS = 132
 """SMs, as many as an H200 has: what fits on them at a time is a wave of blocks that wait for one another."""
 _PROCESSORS_OF = {(10, 0): 148, (10, 3): 148, (11, 0): 20, (12, 0): 188, (12, 1): 48}
@@ -122,7 +126,7 @@ def blocks_together(program: Program, launch: Launch) -> int:
     is not full.
     """
     alone = cluster_of(launch) != (1, 1, 1) or is_cooperative(launch) or program.awaits_blocks
-    if alone or not any(each.form.opcode == "tcgen05" and each.form.has("alloc") for each in program.operations):
+    if alone or not _allocates_columns(program):
         return 1
     return min(_MOST_TOGETHER, _blocks_of_processor(program.target, *_threads_and_shared(program, launch)))
 
@@ -175,6 +179,12 @@ class _AllByCluster(Sequence[int]):
         return in_cluster(index_of(which, clusters_of(self.grid, self.cluster)), rank, self.grid, self.cluster)
 
 
+@lru_cache(maxsize=_PROGRAMS)
+def _allocates_columns(program: Program) -> bool:
+    return any(each.form.opcode == "tcgen05" and each.form.has("alloc") for each in program.operations)
+
+
+@lru_cache(maxsize=_PROGRAMS)
 def cancels_clusters(program: Program) -> bool:
     """Whether a program has clusters cancelled that have not begun (`clusterlaunchcontrol`)."""
     return any(operation.form.opcode == "clusterlaunchcontrol" for operation in program.operations)
@@ -184,6 +194,7 @@ _ORDERED = {"volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"}
 _OWN_SPACES = {"shared", "local", "param", "const"}
 
 
+@lru_cache(maxsize=_PROGRAMS)
 def are_independent(program: Program) -> bool:
     """Whether nothing in a program lets blocks of different clusters tell each other anything.
 

@@ -10,11 +10,12 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from cutecc.emulator.checks.access import Access, MakeFinding
+from cutecc.emulator.checks.access import Access
 from cutecc.emulator.checks.accumulators import Accumulators
-from cutecc.emulator.checks.agents import Agents, Started
+from cutecc.emulator.checks.agents import Agents
 from cutecc.emulator.checks.barrier_phases import BarrierPhases
 from cutecc.emulator.checks.clocks import PROXY_GLOBAL, PROXY_SHARED, PROXY_TENSOR_MAP, Clocks
+from cutecc.emulator.checks.cta_groups import report_mixed_groups
 from cutecc.emulator.checks.exits import Exits
 from cutecc.emulator.checks.finding import Finding, FindingKind, Place
 from cutecc.emulator.checks.history import History
@@ -23,6 +24,7 @@ from cutecc.emulator.checks.layouts import Layouts
 from cutecc.emulator.checks.locations import Locations
 from cutecc.emulator.checks.order import WEAK, fences_threads, strength
 from cutecc.emulator.checks.pair_allocations import PairAllocations
+from cutecc.emulator.checks.places import Places
 from cutecc.emulator.checks.races import Races
 from cutecc.emulator.checks.registers import guard_of, uses_of
 from cutecc.emulator.checks.reports import Reports
@@ -68,6 +70,7 @@ class Checker(Watch):
             copies,
             "tensor-fences" in which,
         )
+        self._places = Places(machine, history, self._clocks)
         self._agents = Agents(self._clocks)
         self._locations = Locations(self._clocks)
         self._synchronisation = Synchronisation(self._clocks, self._agents, self._locations, memory.shared_stride)
@@ -80,7 +83,7 @@ class Checker(Watch):
         if self._local is not None:
             unwritten, maybe = undefined_registers(program)
             forget = self._local.forget
-            self.undefined = Undefined(program, machine, self._reports, unwritten, self._describe, forget)
+            self.undefined = Undefined(program, machine, self._reports, unwritten, self._places.describe, forget)
             self._deciding = _deciding(program, maybe)
             self.counts = bool(self._deciding)
         self._exits = Exits(self._clocks, memory.shared_stride) if "races" in which else None
@@ -91,7 +94,7 @@ class Checker(Watch):
         self._strong = [strength(each) != WEAK for each in program.operations]
         self._signals: Signals | None = None
         if "races" in which:
-            describe = functools.partial(self._describe, "global")
+            describe = functools.partial(self._places.describe, "global")
             self._signals = Signals(program, self._clocks, history, self._locations, describe)
         self._races = Races(
             self._clocks,
@@ -99,21 +102,24 @@ class Checker(Watch):
             program,
             self._reports,
             which,
-            self._place,
+            self._places.of_agent,
             self._agents.bursts,
             machine.shape.cluster,
             self._signals,
             self._synchronisation.narrow,
         )
-        self._tensor_cells = TensorCells(self._clocks, history, program.operations, self._reports, which, self._place)
+        self._tensor_cells = TensorCells(
+            self._clocks, history, program.operations, self._reports, which, self._places.of_agent
+        )
         self._layouts: Layouts | None = None
         if "layouts" in which:
-            self._layouts = Layouts(self._shared, history, program.operations, self._reports, self._place)
+            self._layouts = Layouts(self._shared, history, program.operations, self._reports, self._places.of_agent)
         self._pairs = PairAllocations(self._clocks) if "races" in which else None
         self._remembers_shared = bool({"races", "proxies", "initialisation", "layouts"} & which)
         history.map(memory.allocations, len(program.module_image), self._clocks)
         for block in machine.blocks:
             self._clocks.start_block(block.slot, history.start_block(block))
+        report_mixed_groups(program, machine.blocks[0].index, self._reports)
 
     def _number(self, gang: Gang) -> NDArray[np.int64]:
         """The threads' numbers with serials, shape `(warps, 32)`."""
@@ -151,7 +157,7 @@ class Checker(Watch):
             space,
             numbers,
             self._clocks.view_of[threads],
-            self._of_threads(gang, mask, operation, space, chosen),
+            self._places.of_threads(gang, mask, operation, space, chosen),
             proxy=PROXY_TENSOR_MAP if operation.form.opcode == "cp" and operation.form.has("tensor") else None,
         )
         if kind == "write":
@@ -200,7 +206,9 @@ class Checker(Watch):
             return
         layout, started.layout = started.layout, None
         if space == "tensor":
-            self._tensor_cells.access(self._of_tensor(started, addresses), kind, addresses, layout == "scales")
+            finding = self._places.of_operation(started, "tensor", addresses)
+            cells = TensorAccess(started.operation, int(started.numbers[0]), int(started.views[0]), finding)
+            self._tensor_cells.access(cells, kind, addresses, layout == "scales")
             return
         if space == "shared" and self.undefined is not None:
             follow = self.undefined.copied if kind == "read" else self.undefined.write
@@ -221,7 +229,7 @@ class Checker(Watch):
             space,
             numbers,
             views,
-            self._of_operation(started, space, addresses),
+            self._places.of_operation(started, space, addresses),
             proxy=None if started.copies else PROXY_SHARED if space == "shared" else PROXY_GLOBAL,
             owners=owners,
             since=started.since,
@@ -335,56 +343,6 @@ class Checker(Watch):
         if settled:
             self._races.settle()
         return self._reports.take()
-
-    # Words.
-
-    def _place(self, number: int, operation: Operation, what: str) -> Place:
-        """Where an agent was."""
-        block = self._history.blocks[number >> self._clocks.shift]
-        column = number & (self._clocks.stride - 1)
-        thread = None
-        if column < self._clocks.agents_per_block:
-            thread = self._machine.thread_index(column)
-        elif column >= self._clocks.copier:
-            thread = self._machine.thread_index(column - self._clocks.copier)
-        return Place.of(operation.instruction, block, thread, what)
-
-    def _of_threads(self, gang: Gang, mask: Mask, operation: Operation, space: Space, addresses: Array) -> MakeFinding:
-        """`Access.finding` of what threads access."""
-
-        def make(text: str, part: int, other: Place | None, kind: FindingKind) -> Finding:
-            row, lane = divmod(int(np.flatnonzero(mask)[part]), 32)
-            place = self._machine.place(operation, gang, row, lane)
-            return Finding(kind, text, place, self._describe(space, int(addresses[part])), other)
-
-        return make
-
-    def _of_operation(self, started: Started, space: Space, addresses: Array) -> MakeFinding:
-        """The same of an asynchronous operation."""
-
-        def make(text: str, part: int, other: Place | None, kind: FindingKind) -> Finding:
-            threads = np.flatnonzero(started.lanes.mask)
-            row, lane = divmod(int(threads[part if started.copies else 0]), 32)
-            only = len(threads) == 1 or started.copies
-            place = self._machine.place(started.operation, started.gang, row, lane if only else None)
-            return Finding(kind, text, place, self._describe(space, int(addresses[part])), other)
-
-        return make
-
-    def _of_tensor(self, started: Started, addresses: Array) -> TensorAccess:
-        """An asynchronous operation's access to tensor memory."""
-        finding = self._of_operation(started, "tensor", addresses)
-        return TensorAccess(started.operation, int(started.numbers[0]), int(started.views[0]), finding)
-
-    def _describe(self, space: Space, address: int) -> str:
-        memory = self._machine.memory
-        if space == "tensor":
-            return describe_cell(address)
-        if space != "shared":
-            return memory.describe(space, address)
-        slot, offset = divmod(address, memory.shared_stride)
-        text = memory.describe("shared", offset)
-        return text if len(self._machine.blocks) == 1 else f"{text} of {self._machine.blocks[slot].name}"
 
 
 def _remember_values(access: Access, gang: Gang, mask: Mask, addresses: Array) -> None:

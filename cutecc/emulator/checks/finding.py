@@ -93,8 +93,6 @@ HINTS: dict[FindingKind, str] = {
     "mbarrier": "initialise it once, for as many arrivals as there are in a phase, and announce the bytes that come",
     "accumulator": "cute.nvgpu.warpgroup.wait_group(0) before the registers are read; warpgroup.fence() before a "
     "multiplication uses what others wrote",
-    "tensor-memory": "allocate as many columns as are used, and deallocate what was allocated; "
-    "a warp reaches the 32 lanes of its rank in the warpgroup",
     "launch-control": "ask query_cancel.is_canceled first: a request that failed has no block, and is the last one",
     "trap": "a device assertion failed, or the kernel asked for what hardware answers with a fault",
 }

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from cutecc.emulator.checks.origins import Origin
 from cutecc.emulator.checks.registers import Use, accumulators_of, guard_of, slots_of, unproven_reads, uses_of
-from cutecc.emulator.checks.undefined import Origin, Undefined
+from cutecc.emulator.checks.undefined import Undefined
 from cutecc.emulator.checks.undefined_bits import shadows_of
 from cutecc.emulator.instructions.launch_control import is_first_block, success_of
 from cutecc.emulator.instructions.types import DTYPES

@@ -19,7 +19,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from cutecc.emulator.checks import wording
-from cutecc.emulator.checks.finding import Finding, FindingKind
+from cutecc.emulator.checks.finding import Finding
+from cutecc.emulator.checks.origins import Origin, Origins
 from cutecc.emulator.checks.registers import is_accumulator
 from cutecc.emulator.machine.lanes import Array, Lanes, Mask
 from cutecc.emulator.machine.watch import Space, Watch
@@ -35,32 +36,8 @@ if TYPE_CHECKING:
 
 _NOBODY = Watch()
 _WORD = 4
-_MOST = 4
-"""Reads of one value that are told: a sum over padding comes from as many as it has terms."""
 MOVES = {"mov", "selp", "prmt", "shfl"}
 """To move a register that nothing has written is not to use it yet: compilers do so with values that nobody uses."""
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """A read of something that nothing has written."""
-
-    kind: FindingKind
-    operation: Operation
-    text: str
-    gang: Gang
-    mask: Mask
-    address: Callable[[int, int], str] | None = None
-
-    @property
-    def place(self) -> Hashable:
-        """The same for all that one missing write is the reason of: unrolling makes many instructions of a line, and
-        several lines read a fragment."""
-        location = self.operation.instruction.location
-        if location is None:
-            return self.operation.index
-        is_named = "\n" in self.text
-        return (self.kind, self.text) if is_named else (self.kind, self.text, location.file, location.line)
 
 
 @dataclass(slots=True)
@@ -69,7 +46,7 @@ class Values:
 
     shadows: dict[int, Array] = field(default_factory=dict[int, Array])
     origins: dict[int, Array] = field(default_factory=dict[int, Array])
-    """Of each thread's undefined bits: a number of `Undefined.origins`."""
+    """Of each thread's undefined bits: a number of `Origins`."""
     lanes: Lanes | None = None
     """Of the access to shared memory that is being executed: all its threads."""
     loaded: dict[int, Array] | None = None
@@ -105,9 +82,7 @@ class Undefined:
         self._widths = program.widths
         self._unwritten = list(unwritten)
         self._values: WeakKeyDictionary[Gang, Values] = WeakKeyDictionary()
-        self._origins: list[tuple[Origin, ...]] = [()]
-        """By number: the reads that a value comes from, of each instruction one."""
-        self._unions: dict[tuple[int, int], int] = {}
+        self._origins = Origins()
         self._told: dict[Hashable, tuple[int, set[int]]] = {}
         """By place: the operation that it is told at, and the threads that it is told of."""
         self.memory = np.full(machine.memory.shared.size, 0xFF, np.uint8)
@@ -148,33 +123,6 @@ class Undefined:
             values.shadows[slot] = np.where(mask, shadow, old)
             values.origins[slot] = np.where(mask, origins, values.origins[slot])
 
-    def origin(self, origin: Origin) -> int:
-        """A number for an origin."""
-        self._origins.append((origin,))
-        return len(self._origins) - 1
-
-    def _join(self, one: Array, two: Array) -> Array:
-        """The origins of values that come from two."""
-        result = np.maximum(one, two)
-        differ = (one != two) & (one > 0) & (two > 0)
-        if differ.any():
-            for pair in set(zip(one[differ].tolist(), two[differ].tolist(), strict=True)):
-                result[differ & (one == pair[0]) & (two == pair[1])] = self._union(*pair)
-        return result
-
-    def _union(self, one: int, two: int) -> int:
-        found = self._unions.get((one, two))
-        if found is not None:
-            return found
-        first, second = [{(each.kind, each.operation.index): each for each in self._origins[n]} for n in (one, two)]
-        both = {**first, **second}
-        number = one if len(first) >= len(second) else two
-        if len(self._origins[number]) < len(both) <= _MOST:
-            number = len(self._origins)
-            self._origins.append((*sorted(both.values(), key=lambda each: each.operation.index),))
-        self._unions[one, two] = number
-        return number
-
     def sources(self, gang: Gang, slots: Iterable[int], mask: Mask, low: int = 64) -> tuple[Mask, Array, int] | None:
         """Threads with undefined bits among the low ones of any of these registers, the origins, a slot without."""
         values = self.of(gang)
@@ -191,7 +139,7 @@ class Undefined:
             here = (shadow != 0) & mask
             if here.any():
                 undefined |= here
-                origins = self._join(origins, np.where(here, values.origins[slot], 0))
+                origins = self._origins.join(origins, np.where(here, values.origins[slot], 0))
                 if (here & (values.origins[slot] == 0)).any():
                     unwritten = slot
         return (undefined, origins, unwritten) if undefined.any() else None
@@ -247,7 +195,7 @@ class Undefined:
         bytes_ = places[:, None] + np.arange(size)
         found = self._stored_from[bytes_ // _WORD]
         for number in np.unique(found[(self.memory[bytes_] != 0) & (found > 0)]).tolist():
-            for origin in self._origins[int(number)]:
+            for origin in self._origins.of(number):
                 self._add(origin, origin.gang, origin.mask)
 
     def begin(self, gang: Gang, lanes: Lanes) -> None:
@@ -267,7 +215,7 @@ class Undefined:
             return
         here = gang.mask(mask, missing)
         text, address = wording.uninitialised("shared", None), self._describer("shared", places)
-        number = self.origin(Origin("uninitialised-shared", operation, text, gang, here, address))
+        number = self._origins.number(Origin("uninitialised-shared", operation, text, gang, here, address))
         before = np.zeros(gang.shape, np.int32)
         before[mask] = self._stored_from[chosen[:, None] // _WORD + np.arange(-(-size // _WORD))].max(axis=1)
         together = operation.form.opcode == "ldmatrix"
@@ -283,7 +231,7 @@ class Undefined:
         values = self.of(gang)
         text = self._of_fragment(operation, accumulates=False) or wording.uninitialised("local", None)
         address = self._describer("local", addresses)
-        number = self.origin(Origin("uninitialised-register", operation, text, gang, mask, address))
+        number = self._origins.number(Origin("uninitialised-register", operation, text, gang, mask, address))
         values.loaded = {slot: ones_where(mask, self._widths[slot]) for slot in results}
         values.loaded_from = np.full(gang.shape, number, np.int32)
 
@@ -327,7 +275,7 @@ class Undefined:
         mask, origins, slot = found
         self.run(gang, lanes, step, {slot: self.shadow(gang, slot) for slot in every}, (), memory=True)
         if not origins[mask].all():
-            origins = np.where(origins > 0, origins, self.origin(self.unwritten(operation, slot, gang, mask)))
+            origins = np.where(origins > 0, origins, self._origins.number(self.unwritten(operation, slot, gang, mask)))
         _, places, size = stored
         words = places[mask][:, None] // _WORD + np.arange(-(-size // _WORD))
         self._stored_from[words] = origins[mask][:, None]
@@ -362,7 +310,7 @@ class Undefined:
                 continue
             undefined, origins, unwritten = found
             if not origins[undefined].all() and operation.form.opcode not in MOVES:
-                number = self.origin(self.unwritten(operation, unwritten, gang, undefined))
+                number = self._origins.number(self.unwritten(operation, unwritten, gang, undefined))
                 origins = np.where(origins > 0, origins, number)
             if shadow is None:
                 shadow = ones_where(undefined, self._widths[slot])
@@ -370,7 +318,7 @@ class Undefined:
 
     def made(self, gang: Gang, mask: Mask, slots: Iterable[int], origin: Origin) -> None:
         """An instruction is about to make something undefined for these threads."""
-        origins = np.full(gang.shape, self.origin(origin), np.int32)
+        origins = np.full(gang.shape, self._origins.number(origin), np.int32)
         for slot in slots:
             self.assign(gang, slot, mask, ones_where(mask, self._widths[slot]), origins)
 
@@ -404,7 +352,7 @@ class Undefined:
         )
 
     def _report(self, gang: Gang, mask: Mask, operation: Operation, number: int, slot: int) -> None:
-        for origin in self._origins[number] or (self.unwritten(operation, slot, gang, mask),):
+        for origin in self._origins.of(number) or (self.unwritten(operation, slot, gang, mask),):
             self._add(origin, gang, mask)
 
     def _add(self, origin: Origin, gang: Gang, mask: Mask) -> None:

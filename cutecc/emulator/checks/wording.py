@@ -210,6 +210,13 @@ def pair_still_allocates() -> str:
     )
 
 
+def mixed_groups(group: str, other: str) -> str:
+    return (
+        f"has .{group}, in a kernel with a tcgen05 instruction that has .{other}: what they do is undefined\n"
+        "all tcgen05 instructions of a kernel have the same .cta_group, that of its products"
+    )
+
+
 def kept_columns(columns: int) -> str:
     return (
         f"allocates {columns} columns of tensor memory that its block still has when it exits: no other block gets "

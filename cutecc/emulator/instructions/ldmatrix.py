@@ -28,6 +28,7 @@ from cutecc.emulator.instructions.aligned import aligned
 from cutecc.emulator.instructions.operation import Operation
 from cutecc.emulator.instructions.table import Step, instruction
 from cutecc.emulator.machine.lanes import WARP, Array, Lanes
+from cutecc.emulator.numbers.unpacking import elements_in
 
 if TYPE_CHECKING:
     from cutecc.emulator.machine.gang import Gang
@@ -49,25 +50,11 @@ class _Rows:
     """Bytes in the last axis, of which there are 16 then."""
 
 
-def _nibbles(row: Array) -> Array:
-    return np.stack([row & 15, row >> 4], axis=-1).reshape(*row.shape[:-1], -1)
-
-
-def _signed_nibbles(row: Array) -> Array:
-    return (_nibbles(row) ^ 8) - np.uint8(8)
-
-
-def _sixths(row: Array) -> Array:
-    """Four elements of 6 bits of every three bytes."""
-    bits = np.unpackbits(row, axis=-1, bitorder="little").reshape(*row.shape[:-1], -1, 6)
-    return np.packbits(bits, axis=-1, bitorder="little")[..., 0]
-
-
 _WHOLE: Final = _Rows(4, 16, lambda row: row)
 _PACKED: Final = {
-    "b4x16_p64": _Rows(2, 16, _nibbles),
-    "b6x16_p32": _Rows(3, 16, _sixths),
-    "s4": _Rows(2, 8, _signed_nibbles),
+    "b4x16_p64": _Rows(2, 16, lambda row: elements_in(row, 4)),
+    "b6x16_p32": _Rows(3, 16, lambda row: elements_in(row, 6)),
+    "s4": _Rows(2, 8, lambda row: (elements_in(row, 4) ^ 8) - np.uint8(8)),
 }
 
 

@@ -17,6 +17,7 @@ from cutecc.emulator.instructions.form import Form
 from cutecc.emulator.instructions.operation import Operation
 from cutecc.emulator.machine.lanes import Array, Lanes
 from cutecc.emulator.numbers.matrix_elements import numbers
+from cutecc.emulator.numbers.scale_factors import VECTORS, count_of_scales, scale_types
 from cutecc.ptx.syntax import Operand
 
 if TYPE_CHECKING:
@@ -25,13 +26,8 @@ if TYPE_CHECKING:
 Scale = Callable[["Gang", Lanes, Array, Array], tuple[Array, Array]]
 """A `(warps, 1, M, K)` and B `(warps, 1, K, N)` with their scales. Those of warps that take no part are any."""
 
-_COUNTS: Final = {"scale_vec::1X": 1, "scale_vec::2X": 2, "scale_vec::4X": 4}
-_USUAL: Final = {"mxf8f6f4": 1, "mxf4": 2}
-"""How many scales along K there are where the form does not say it."""
-_KNOWN: Final = {
-    *[("mxf8f6f4", 1, "ue8m0"), ("mxf4", 2, "ue8m0")],
-    *[("mxf4nvf4", 2, "ue8m0"), ("mxf4nvf4", 4, "ue8m0"), ("mxf4nvf4", 4, "ue4m3")],
-}
+_VECTORS: Final = tuple(each for each in VECTORS if each.startswith("scale_vec"))
+"""Modifiers that say how many there are, of those that `tcgen05.mma` has."""
 
 
 @dataclass(frozen=True)
@@ -45,9 +41,10 @@ class Scales:
     @classmethod
     def parse(cls, form: Form, kind: str) -> Scales | None:
         """`None` for a form that has none, or that there is not."""
-        count = next((_COUNTS[each] for each in form.modifiers if each in _COUNTS), _USUAL.get(kind, 0))
-        is_known = form.has("block_scale") and (kind, count, form.type) in _KNOWN
-        return cls(form.type, count) if is_known else None
+        count = count_of_scales(kind, form.one_of(*_VECTORS), deep=False)
+        if count is None or not form.has("block_scale") or form.type not in scale_types(kind, count):
+            return None
+        return cls(form.type, count)
 
     def reader(self, operation: Operation, operands: tuple[Operand, ...]) -> Scale:
         """`operands` are the data and the selector of A, then those of B."""

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 _GROUP: Final = "{cta_group::1,cta_group::2}"
 _STATE: Final = "tensor allocations"
+MEND_OF_PAIRS: Final = "launch clusters of an even number of blocks, or have .cta_group::1 in the whole kernel"
+"""Of an operation of a pair of blocks where there is none."""
 
 
 @dataclass(slots=True)
@@ -162,17 +164,20 @@ def _of_all(gang: Gang, lanes: Lanes, ask: Callable[[int], _Awaited | None]) -> 
 def _refused(block: Block, columns: int, pair: bool) -> str | None:
     """Why a block cannot have columns, if it cannot."""
     if columns & (columns - 1) or not FEWEST <= columns <= COLUMNS:
-        return f"allocates {columns} columns of tensor memory: it has to be a power of two, from {FEWEST} to {COLUMNS}"
+        text = f"allocates {columns} columns of tensor memory: it has to be a power of two, from {FEWEST} to {COLUMNS}"
+        enough = max(FEWEST, 1 << max(columns - 1, 0).bit_length())
+        return f"{text}\n{f'allocate {enough}' if enough <= COLUMNS else 'use fewer: smaller tiles, or fewer stages'}"
     requests = _requests(block)
     before = requests.relinquished
     if before is not None:
-        return f"allocates tensor memory after its block has given up the permit to, at {before.where}"
+        text = f"allocates tensor memory after its block has given up the permit to, at {before.where}"
+        return f"{text}\nall that a block allocates comes before its tcgen05.relinquish_alloc_permit"
     if requests.last is not None and columns > requests.last[0]:
         fewer, earlier = requests.last
         text = f"allocates {columns} columns of tensor memory after {fewer} at {earlier.where}"
         return f"{text}: they may not get more\nallocate the most columns first, or all at once"
     if pair and pair_of(block) is None:
-        return "allocates tensor memory of a pair of blocks, and its cluster has none"
+        return f"allocates tensor memory of a pair of blocks, and its cluster has none\n{MEND_OF_PAIRS}"
     return None
 
 
@@ -285,10 +290,15 @@ def _unlike(found: TensorAllocation | None, freed: Operation | None, pair: bool)
     if found is None and freed is not None:
         return f"which have been deallocated already, at {freed.where}\none warp of the block deallocates them, once"
     if found is None:
-        return "which the block has not allocated there"
+        return (
+            "which the block has not allocated there\n"
+            "deallocate from the address on that tcgen05.alloc has written, not from one within"
+        )
     if found.pair != pair:
-        return f"which {found.operation.where} has allocated with .cta_group::{2 if found.pair else 1}"
-    return f"and {found.operation.where} has allocated {found.columns}, from column {found.first} on"
+        group = f".cta_group::{2 if found.pair else 1}"
+        return f"which {found.operation.where} has allocated with {group}\ndeallocate them with {group}"
+    text = f"and {found.operation.where} has allocated {found.columns}, from column {found.first} on"
+    return f"{text}\ndeallocate all that were allocated together, at once"
 
 
 @instruction(f"tcgen05.relinquish_alloc_permit.{_GROUP}.sync.aligned")

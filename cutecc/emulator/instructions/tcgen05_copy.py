@@ -12,12 +12,13 @@ import numpy as np
 
 from cutecc.emulator.instructions.issuer import Issuer, issuers
 from cutecc.emulator.instructions.table import Step, instruction
-from cutecc.emulator.instructions.tcgen05_pipe import COPY, blocks_of, issue
+from cutecc.emulator.instructions.tcgen05_pipe import COPY, PRODUCT, SHIFT, blocks_of, issue
 from cutecc.emulator.instructions.tcgen05_shared import matrix_descriptor, read_chunks
 from cutecc.emulator.machine.lanes import Array, Lanes
 from cutecc.emulator.memory.tensor_memory import (
     CELL,
     LANES,
+    MEND_OF_COLUMNS,
     WARP_LANES,
     describe,
     lane_and_column,
@@ -85,10 +86,12 @@ def _start(
     for block in blocks:
         if not tensor_memory_of(issuer.machine, block).has(block, column, stop):
             text = f"copies to columns {column} to {stop - 1} of tensor memory, which {block.name} has not allocated"
-            issuer.fault("tensor-memory", text, describe(address))
+            issuer.fault("tensor-memory", f"{text}\n{MEND_OF_COLUMNS}", describe(address))
             return
     if lane + max(int(each.max()) for each in targets) >= LANES:
-        issuer.fault("tensor-memory", f"copies to lanes of tensor memory from {lane} on, beyond the last")
+        text = f"copies to lanes of tensor memory from {lane} on, beyond the last\n"
+        text += f"what is copied by .{shape} begins at lane 0" if shape != "4x256b" else "begin at one of the first 32"
+        issuer.fault("tensor-memory", text)
         return
     decoded = matrix_descriptor(issuer, descriptor)
     if decoded is None:
@@ -108,7 +111,9 @@ def _start(
                     machine.watch.asynchronous_access(agent, issuer.operation, "write", "tensor", cells, CELL)
                 memory.words[lanes + lane, column:stop] = data
 
-    issue(issuer, blocks, action, COPY, after=("",))
+    # That it comes after other copies nobody promises. Kernels count on it where scale factors of the next products
+    # come in the place of others, which those before them read.
+    issue(issuer, blocks, action, (COPY,), after=(COPY, SHIFT) if shape == "4x256b" else (COPY,))
 
 
 @instruction(f"tcgen05.shift.{_GROUP}.down")
@@ -132,12 +137,13 @@ def _shift(issuer: Issuer, blocks: tuple[Block, ...], address: int, width: int) 
     stop = column + width
     for block in blocks:
         if lane % WARP_LANES or lane >= LANES:
-            text = f"shifts lanes of tensor memory from {lane} on: it has to be a multiple of {WARP_LANES}"
+            text = f"shifts lanes of tensor memory from {lane} on: it has to be a multiple of {WARP_LANES}\n"
+            text += "begin at the first lane of a warp: those of others take another tcgen05.shift"
             issuer.fault("tensor-memory", text, describe(address))
             return
         if not tensor_memory_of(issuer.machine, block).has(block, column, stop):
             text = f"shifts columns {column} to {stop - 1} of tensor memory, which {block.name} has not allocated"
-            issuer.fault("tensor-memory", text, describe(address))
+            issuer.fault("tensor-memory", f"{text}\n{MEND_OF_COLUMNS}", describe(address))
             return
     upper, lower = np.arange(lane, lane + WARP_LANES - 1), np.arange(lane + 1, lane + WARP_LANES)
 
@@ -152,4 +158,4 @@ def _shift(issuer: Issuer, blocks: tuple[Block, ...], address: int, width: int) 
                 watch.asynchronous_access(agent, issuer.operation, "write", "tensor", written, CELL)
             memory.words[upper, column:stop] = memory.words[lower, column:stop]
 
-    issue(issuer, blocks, action, COPY, after=("",))
+    issue(issuer, blocks, action, (SHIFT,), after=(PRODUCT,))

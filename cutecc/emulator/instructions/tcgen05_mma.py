@@ -15,11 +15,11 @@ import numpy as np
 
 from cutecc.emulator.instructions.issuer import Issuer, issuers
 from cutecc.emulator.instructions.table import Step, instruction
-from cutecc.emulator.instructions.tcgen05_pipe import COPY, blocks_of, issue
+from cutecc.emulator.instructions.tcgen05_pipe import COPY, PRODUCT, SHIFT, blocks_of, issue
 from cutecc.emulator.instructions.tcgen05_product import Metadata, Product, Scales
 from cutecc.emulator.instructions.tcgen05_shared import has_depth_96, matrix_descriptor
 from cutecc.emulator.machine.lanes import Array, Lanes
-from cutecc.emulator.memory.tensor_memory import LANES, describe, lane_and_column, tensor_memory_of
+from cutecc.emulator.memory.tensor_memory import LANES, MEND_OF_COLUMNS, describe, lane_and_column, tensor_memory_of
 from cutecc.emulator.numbers.column_mask import ColumnMask
 from cutecc.emulator.numbers.instruction_descriptor import SCALE_VECTORS, TYPES, InstructionDescriptor
 from cutecc.emulator.numbers.scale_factors import VECTORS, count_of_scales, refusal_of_scales
@@ -66,10 +66,10 @@ def multiply(operation: Operation) -> Step:
             disabled = _disabled(None if masks is None else [int(each[issuer.at]) for each in masks], len(blocks))
             product = _product(issuer, blocks, {name: int(each[issuer.at]) for name, each in values.items()}, disabled)
             if product is not None:
-                # Those of one kind, shape and accumulator are in order by themselves.
-                kind = f"{len(blocks)} {product.form.kind} {product.form.m} {product.form.n}"
-                issue(issuer, blocks, product.happen, kind, after=(kind, COPY))
                 form = product.form
+                alike = f"{form.kind} {form.m}x{form.n}x{form.depth} at {product.d:#x}"
+                """Those of one kind, shape and accumulator are in order by themselves."""
+                issue(issuer, blocks, product.happen, (PRODUCT, alike), after=(alike, COPY, SHIFT))
                 gang.machine.watch.multiplied(operation, 2 * form.m * form.n * form.stored_depth)
 
     return step
@@ -153,15 +153,18 @@ def _decoded(issuer: Issuer, bits: int, pair: bool) -> InstructionDescriptor | N
     if isinstance(found, str):
         text = found
     elif found.sparse != modifiers.has("sp"):
-        text = f"says that A is {'sparse' if found.sparse else 'dense'}, and the instruction that it is not"
+        text = f"says that A is {'sparse' if found.sparse else 'dense'}, and the instruction that it is not\n"
+        text += "bit 2 of the descriptor and .sp go together: both for a sparse A, or neither"
     elif found.deep and not has_depth_96(issuer):
-        text = "has K = 96, which sm_103a alone has"
+        text = "has K = 96, which sm_103a alone has\nclear bit 31 of the descriptor, or compile for sm_103a"
     elif modifiers.has("ashift") and found.m not in (128, 256):
-        text = f"has {found.m} rows of A, where .ashift is for 128 and 256"
+        text = f"has {found.m} rows of A, where .ashift is for 128 and 256\n"
+        text += "leave .ashift out, or multiply 128 rows for each block"
     else:
         text = refusal_of_shape(found, pair=pair, stationary=modifiers.has("ws"))
         if text is None:
             return found
+        text += "\ntake a tile of such a size, and make the descriptor of it"
     issuer.fault("tensor-memory", f"its instruction descriptor {text}")
     return None
 
@@ -178,7 +181,8 @@ def _has_swizzles(
             continue
         if (form.element_bits(type_) == 32) != (matrix.atom > CHUNK):
             which = "only" if matrix.atom == CHUNK else "no"
-            text = f"reads {name} MN-major: of {type_} that has {which} swizzles that leave 32 bytes together"
+            text = f"reads {name} MN-major: of {type_} that has {which} swizzles that leave 32 bytes together\n"
+            text += f"lay it out with {'one' if which == 'only' else 'another one'}, or K-major"
             issuer.fault("tensor-memory", text)
             return False
     return True
@@ -192,7 +196,8 @@ def _are_scales_right(issuer: Issuer, form: InstructionDescriptor) -> bool:
     count = count_of_scales(form.kind, vector, form.deep)
     if count is None:
         kind = "K = 96" if form.deep else f"kind::{form.kind}"
-        wrong = f"has {kind}, with which there is no .{vector or 'block_scale'}"
+        legal = [each for each in VECTORS if count_of_scales(form.kind, each, form.deep)]
+        wrong = f"has {kind}, with which there is no .{vector or 'block_scale'}\ntake .{' or .'.join(legal)}"
     else:
         wrong = refusal_of_scales(count, (form.scale_a, form.scale_b), form.scales)
     if wrong is not None:
@@ -209,7 +214,8 @@ def _may_shift(issuer: Issuer, form: InstructionDescriptor, mask: ColumnMask) ->
     """Whether B may be shifted by so much; a fault where not."""
     most = min(form.most_shifted, 16 if form.m == 32 else 32)
     if mask.shift > most:
-        text = f"shifts B by {mask.shift} columns, where its instruction descriptor and M allow {most}"
+        text = f"shifts B by {mask.shift} columns, where its instruction descriptor and M allow {most}\n"
+        text += "shift by less, or have bits 30 and 31 of the descriptor allow it: with M = 32 it is 16 at most"
         issuer.fault("tensor-memory", text)
     return mask.shift <= most
 
@@ -219,23 +225,27 @@ def _has_its_places(product: Product, layout: TensorLayout) -> bool:
     issuer, first = product.issuer, lane_and_column(product.d)[0]
     if first not in layout.lanes:
         legal = " or ".join(map(str, layout.lanes))
-        text = f"accumulates in lanes of tensor memory from {first} on: with this shape it has to be lane {legal}"
+        text = f"accumulates in lanes of tensor memory from {first} on: with this shape it has to be lane {legal}\n"
+        text += "begin there: the lane is in the upper half of the address, and not moved on by warps as for tcgen05.ld"
         issuer.fault("tensor-memory", text, describe(product.d))
         return False
     for what, address, width, has_lane_of_d in product.places():
         lane, column = lane_and_column(address)
         if has_lane_of_d and lane != first:
-            text = f"{what} lanes of tensor memory from {lane} on, where it has to be lane {first}, as that of D"
+            text = f"{what} lanes of tensor memory from {lane} on, where it has to be lane {first}, as that of D\n"
+            text += "store it in the same lanes as D: other columns are free to choose"
             issuer.fault("tensor-memory", text, describe(address))
             return False
         if not has_lane_of_d and lane != 0:
-            text = f"{what} lanes of tensor memory from {lane} on, where scales begin at lane 0"
+            text = f"{what} lanes of tensor memory from {lane} on, where scales begin at lane 0\n"
+            text += "leave the upper half of the address 0: each warp's lanes have a copy of the scales"
             issuer.fault("tensor-memory", text, describe(address))
             return False
         stop = column + width
         for block in product.blocks:
             if not tensor_memory_of(issuer.machine, block).has(block, column, stop):
                 text = f"{what} columns {column} to {stop - 1} of tensor memory, which {block.name} has not allocated"
+                text += f"\n{MEND_OF_COLUMNS}"
                 issuer.fault("tensor-memory", text, describe(address))
                 return False
     return True

@@ -1,8 +1,8 @@
 """The tensor pipe of a multiprocessor: multiplications and copies that threads issue, and `tcgen05.commit` behind them.
 
-What one thread issues to a pipe happens in that order, some time after. (The manual promises the order of some pairs
-only, "Pipelined tcgen05 Instructions": whether a kernel relies on more is for the checks to say.) An operation of a
-pair of blocks is in both their pipes.
+What one thread issues to a pipe happens in that order, some time after. The manual promises the order of some pairs
+only ("Pipelined tcgen05 Instructions"): whether a kernel relies on more is for the checks to say, and each operation
+tells them what it is promised to come after. An operation of a pair of blocks is in both their pipes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from cutecc.emulator.instructions import mbarrier_object
 from cutecc.emulator.instructions.issuer import Issuer, issuers
 from cutecc.emulator.instructions.table import Step, instruction
-from cutecc.emulator.instructions.tcgen05_allocation import pair_of
+from cutecc.emulator.instructions.tcgen05_allocation import MEND_OF_PAIRS, pair_of
 from cutecc.emulator.instructions.transfer import SharedOperand, destinations
 from cutecc.emulator.machine.lanes import Lanes
 from cutecc.emulator.memory.tensor_memory import tensor_memory_of
@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from cutecc.emulator.machine.watch import Agent
 
 COPY: Final = "copy"
-"""The kind of `tcgen05.cp` and `shift`."""
+SHIFT: Final = "shift"
+PRODUCT: Final = "product"
+"""Kinds of operations, of which others are promised to come behind."""
 _GROUP: Final = "{cta_group::1,cta_group::2}"
 
 
@@ -37,7 +39,8 @@ def blocks_of(issuer: Issuer) -> tuple[Block, ...] | None:
         return (issuer.block,)
     pair = pair_of(issuer.block)
     if pair is None:
-        issuer.fault("tensor-memory", "is an operation of a pair of blocks, and its cluster has none")
+        text = f"is an operation of a pair of blocks, and its cluster has none\n{MEND_OF_PAIRS}"
+        issuer.fault("tensor-memory", text)
     return pair
 
 
@@ -45,12 +48,12 @@ def issue(
     issuer: Issuer,
     blocks: tuple[Block, ...],
     action: Callable[[Agent], None],
-    kind: str = "",
+    kinds: Sequence[str] = (),
     after: Sequence[str] = (),
 ) -> None:
     """Issue an operation to the pipes of its blocks. `action` does it, and tells the watch what it accesses.
 
-    `after` are the kinds of the thread's earlier operations that it is promised to come after; `kind` is its own.
+    `after` are the kinds of the thread's earlier operations that it is promised to come after; `kinds` are its own.
     """
     machine, watch = issuer.machine, issuer.machine.watch
     agent = watch.spawn(issuer.gang, Lanes(issuer.mask), issuer.operation) if watch.listens else -1
@@ -68,9 +71,8 @@ def issue(
                 watch.order(agent, thread_key(issuer, each))
         action(agent)
         if watch.listens:
-            watch.finish(agent, thread_key(issuer))
-            if kind:
-                watch.finish(agent, thread_key(issuer, kind))
+            for each in ("", *kinds):
+                watch.finish(agent, thread_key(issuer, each))
 
     operation = issuer.operation
     what = f"the {operation.form} of PTX line {operation.instruction.line}, of {issuer.block.name}"

@@ -152,7 +152,10 @@ class Product:
         found = codes(words, form.kind)
         wrong = meaningless(found, form.kind)
         if wrong is not None:
-            text = f"reads metadata {wrong:#06b} of a sparse A, which has no meaning with kind::{form.kind}"
+            text = f"reads metadata {wrong:#06b} of a sparse A, which has no meaning with kind::{form.kind}\n"
+            text += (
+                "look at its address and selector, and at what was stored there: the lower index of a pair comes first"
+            )
             self.issuer.fault("tensor-memory", text, describe(metadata.address))
             return np.zeros((len(stored), form.depth))
         return expanded(stored, found, form.kind, form.depth)

@@ -21,7 +21,8 @@ def matrix_descriptor(issuer: Issuer, bits: int) -> MatrixDescriptor | None:
     if isinstance(found, MatrixDescriptor):
         if not found.is_absolute or has_depth_96(issuer):
             return found
-        found = "has an absolute leading offset, which sm_103a alone has"
+        found = "has an absolute leading offset, which sm_103a alone has\n"
+        found += "clear bit 52, and give the distance instead; or compile for sm_103a"
     issuer.fault("tensor-memory", f"its shared memory descriptor {found}")
     return None
 

@@ -18,6 +18,7 @@ from cutecc.emulator.machine.lanes import WARP, Array, Lanes
 from cutecc.emulator.memory.tensor_memory import (
     CELL,
     COLUMNS,
+    MEND_OF_COLUMNS,
     WARP_LANES,
     TensorMemory,
     describe,
@@ -238,7 +239,8 @@ def _start(
     mine = addresses[row][lanes.mask[row]]
     address = int(mine[0])
     if (mine != address).any():
-        text = "accesses tensor memory at addresses that differ within a warp"
+        text = "accesses tensor memory at addresses that differ within a warp\n"
+        text += "all threads of a warp give one address: each one reaches its own lane from there"
         gang.machine.fault("tensor-memory", text, operation, gang, alone.mask)
         return None
     if not _is_right(operation, gang, row, alone, fragment, address):
@@ -258,12 +260,16 @@ def _is_right(operation: Operation, gang: Gang, row: int, lanes: Lanes, fragment
     memory, block, text = tensor_memory_of(gang.machine, gang.blocks[row]), gang.blocks[row], ""
     if not first <= lane or lane + fragment.height > first + WARP_LANES:
         text = f"accesses {fragment.height} lanes of tensor memory from {lane} on: this warp of its warpgroup "
-        text += f"reaches lanes {first} to {first + WARP_LANES - 1}"
+        text += f"reaches lanes {first} to {first + WARP_LANES - 1}\n"
+        text += (
+            "add 32 lanes to the address, 1 << 21, for each warp before it in the warpgroup; lanes of others are theirs"
+        )
     elif fragment.height < WARP and lane % fragment.height:
-        text = f"accesses lanes of tensor memory from {lane} on: with this shape it has to be a multiple of 16"
+        text = f"accesses lanes of tensor memory from {lane} on: with this shape it has to be a multiple of 16\n"
+        text += "begin at the first or the middle one of the warp's lanes"
     elif column + fragment.width > COLUMNS or not memory.has(block, column, column + fragment.width):
         text = f"accesses columns {column} to {column + fragment.width - 1} of tensor memory, "
-        text += "which its block has not allocated"
+        text += f"which its block has not allocated\n{MEND_OF_COLUMNS}"
     if text:
         gang.machine.fault("tensor-memory", text, operation, gang, lanes.mask, describe(address))
     return not text

@@ -19,6 +19,7 @@ import numpy as np
 from cutecc.emulator.machine.lanes import Array
 from cutecc.emulator.memory.poison import POISON
 from cutecc.emulator.numbers.swizzle import CHUNK, PATTERN, swizzle
+from cutecc.emulator.numbers.unpacking import packed
 from cutecc.emulator.tensor_map import ELEMENT_TYPES, FLIPPED, SWIZZLES, ElementType, Im2colMap
 from cutecc.runtime.launch import TensorMap
 
@@ -255,7 +256,7 @@ def read_box(shared: Array, index: int, place: ShapeInShared) -> Array:
     """A box's bytes in order, from swizzled shared memory."""
     places = place.places(index)
     data = shared[index : index + place.taken].copy() if places is None else _as_chunks(shared)[places].view(np.uint8)
-    return data if place.packed == CHUNK else _packed(data)
+    return data if place.packed == CHUNK else packed(data, _STORED_BITS)
 
 
 def _spread(data: Array, packed: int) -> Array:
@@ -263,12 +264,6 @@ def _spread(data: Array, packed: int) -> Array:
     chunks = np.full((len(data) // packed, CHUNK), POISON[1], np.uint8)
     chunks[:, :packed] = data.reshape(-1, packed)
     return chunks.reshape(-1)
-
-
-def _packed(data: Array) -> Array:
-    """The low 6 bits of each byte, one behind the other."""
-    bits = np.unpackbits(data[:, None], axis=1, bitorder="little")[:, :_STORED_BITS]
-    return np.packbits(bits.reshape(-1), bitorder="little")
 
 
 def _as_chunks(data: Array) -> Array:

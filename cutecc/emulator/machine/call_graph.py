@@ -9,6 +9,8 @@ from cutecc.ptx.syntax import Function, Instruction, Module, callee_of, symbols_
 
 _MOST = 1_000
 """Functions that a kernel calls."""
+_MOST_BY_ADDRESS = 100_000
+"""Pairs of a call by an address and a function that it may be of: each has operations of its own."""
 
 
 class CallGraph:
@@ -21,6 +23,7 @@ class CallGraph:
         self.functions: list[Function] = []
         """The kernel first, each once."""
         self._taken = [*_addresses_taken(module)]
+        by_address = 0
         waiting = [entry]
         while waiting:
             function = waiting.pop()
@@ -29,6 +32,12 @@ class CallGraph:
             self.functions.append(function)
             if len(self.functions) > _MOST:
                 raise EmulatorError(f"'{entry.name}' calls more than {_MOST:,} functions")
+            by_address += len(self._taken) * sum(_is_by_address(each) for each in function.instructions)
+            if by_address > _MOST_BY_ADDRESS:
+                raise EmulatorError(
+                    f"'{entry.name}' calls functions by their addresses at so many places that they may be of "
+                    f"{len(self._taken):,} functions in more than {_MOST_BY_ADDRESS:,} ways"
+                )
             called = {each.name: each for call in function.instructions for each in self.callees(call)}
             self._callees[function.name] = [*called.values()]
             waiting += reversed(called.values())
@@ -61,6 +70,10 @@ class CallGraph:
                     found.add(each.name)
                     waiting.append(each.name)
         return found
+
+
+def _is_by_address(instruction: Instruction) -> bool:
+    return instruction.opcode == "call" and callee_of(instruction) is None
 
 
 def _addresses_taken(module: Module) -> Iterator[Function]:

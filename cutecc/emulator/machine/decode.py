@@ -75,7 +75,7 @@ def decode(module: Module, kernel: str, limits: Limits = Limits()) -> Program:
         limits.check("registers", slot, "the kernel and what it calls declare")
     layout.place_dynamic()
     if any(decoder.scope.has_frames for decoder in decoders.values()):
-        program.stack = Stack(layout.local_bytes)
+        program.stack = Stack(layout.local_bytes, limits)
     with together():
         for decoder in decoders.values():
             decoder.decode(program)

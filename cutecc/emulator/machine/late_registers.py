@@ -17,7 +17,8 @@ from cutecc.emulator.machine.lanes import Lanes
 if TYPE_CHECKING:
     from cutecc.emulator.instructions.operation import Operation
     from cutecc.emulator.instructions.table import Step
-    from cutecc.emulator.machine.fragment import Waiting
+    from cutecc.emulator.machine.control import Control, Way
+    from cutecc.emulator.machine.fragment import Fragment, Waiting
     from cutecc.emulator.machine.gang import Gang
     from cutecc.emulator.machine.program import Program
 
@@ -28,10 +29,14 @@ def wait_for_registers(program: Program) -> None:
     if not loads:
         return
     for index, slots in _early_uses(program, loads).items():
-        step = program.steps[index]
-        if step is not None and index not in program.refused:
-            program.late[index] = slots
-            program.steps[index] = _waiting(step, program.operations[index], slots)
+        if index in program.refused:
+            continue
+        program.late[index] = slots
+        operation, step, way = program.operations[index], program.steps[index], program.controls[index]
+        if step is not None:
+            program.steps[index] = _waiting(step, operation, slots)
+        elif way is not None:
+            program.controls[index] = _going(way, operation, slots)
 
 
 def is_load(operation: Operation) -> bool:
@@ -42,6 +47,16 @@ def _waiting(step: Step, operation: Operation, slots: frozenset[int]) -> Step:
     def waits(gang: Gang, lanes: Lanes) -> Waiting | None:
         finish_loads(gang, lanes, operation, slots)
         return step(gang, lanes)
+
+    return waits
+
+
+def _going(way: Control, operation: Operation, slots: frozenset[int]) -> Control:
+    """Of a call that hands over such a register, or takes it for an address, and of a branch to a target by number."""
+
+    def waits(fragment: Fragment) -> list[Way]:
+        finish_loads(fragment.gang, Lanes(fragment.mask), operation, slots)
+        return way(fragment)
 
     return waits
 

@@ -80,6 +80,8 @@ class Machine:
     """Of so many things that hardware may do, the number of the one that happens."""
     cancel: Callable[[], Dim3 | None] = lambda: None
     """Cancels a cluster that has not begun: the index of its first block, `None` when it cancels none."""
+    taken: int = 0
+    """Bytes that the blocks have taken beside the call's arrays (`Limits.memory`)."""
     tensor_memories: dict[int, TensorMemory] = field(default_factory=dict[int, "TensorMemory"])
     """By the multiprocessor's number."""
     blocks: list[Block] = field(default_factory=list["Block"])
@@ -219,10 +221,11 @@ class Machine:
             self.collect(replace(finding, schedule=self.schedule_name, seed=self.seed))
 
     def error(self, finding: Finding, operation: Operation) -> FaultError:
-        """A fault as an error."""
+        """A fault as an error, with what mends it as hints."""
+        message, *mends = finding.message.splitlines()
         where = f"block {finding.place.block}, thread {finding.place.thread}"
         if others := finding.count - 1:
             where += f" and {others:,} more thread{'' if others == 1 else 's'}"
         at = f" at {finding.address}" if finding.address else ""
-        error = operation.error(f"{where}: {finding.message}{at}")
-        return FaultError(error.message, error.location, error.notes)
+        error = operation.error(f"{where}: {message}{at}")
+        return FaultError(error.message, error.location, error.notes, mends)

@@ -18,6 +18,7 @@ from cutecc.emulator.machine.lanes import WARP
 
 if TYPE_CHECKING:
     from cutecc.emulator.instructions.operation import Operation
+    from cutecc.emulator.limits import Limits
     from cutecc.emulator.machine.gang import Gang
     from cutecc.emulator.machine.lanes import Array, Mask
 
@@ -31,8 +32,9 @@ _CALLS, _MOST_CALLS = 24, 1000
 class Stack:
     """How local variables of functions that call themselves lie: one frame a call behind the others."""
 
-    def __init__(self, frame_bytes: int) -> None:
+    def __init__(self, frame_bytes: int, limits: Limits) -> None:
         """A frame has copies of all local variables, which take so much."""
+        self.limits = limits
         self._frame_bytes = -(-frame_bytes // _ALIGNMENT) * _ALIGNMENT
         self.deepest = max(_CALLS, _BYTES // max(self._frame_bytes, 1)) if frame_bytes else _MOST_CALLS
         """Calls inside of one another."""
@@ -58,7 +60,7 @@ class Frame:
     """Registers by depth."""
 
     def enter(self, operation: Operation, gang: Gang, mask: Mask) -> None:
-        """Threads call the function. Raises `EmulatorError` for a stack that is full."""
+        """Threads call the function. Raises `EmulatorError` for a stack that is full; a `LimitError`, too."""
         first = int(mask.argmax())
         depth = int(gang.depth.flat[first])
         if depth >= self._stack.deepest:
@@ -67,6 +69,10 @@ class Frame:
             raise operation.error(f"{where}: {depth:,} calls inside of one another: the thread's stack is full")
         frames = self._saved.setdefault(gang, {})
         now = [gang.registers[slot] for slot in self._slots]
+        if depth not in frames:
+            gang.machine.taken += sum(each.nbytes for each in now)
+            what = "with the registers that calls inside of one another keep, the blocks that run together take"
+            self._stack.limits.check("memory", gang.machine.taken, what)
         before = frames.get(depth, now)
         frames[depth] = [np.where(mask, new, old) for new, old in zip(now, before, strict=True)]
         self._stack.move(gang, mask, 1)

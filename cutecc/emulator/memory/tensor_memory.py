@@ -28,6 +28,8 @@ FEWEST: Final = 32
 """Columns of an allocation, which has a power of two of them."""
 CELL: Final = 4
 """Bytes."""
+MEND_OF_COLUMNS: Final = "allocate as many columns as are used, or look at what is added to the address"
+"""Of accesses to columns that a block has not got."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, TypedDict
 
@@ -26,6 +27,10 @@ _RESULTS: Final = {0: "f16", 1: "f32", 2: "s32"}
 _SCALES: Final = {0: "ue4m3", 1: "ue8m0"}
 _BITS: Final = {"tf32": 32, "f16": 16, "bf16": 16, "e2m3": 6, "e3m2": 6, "e2m1": 4}
 _SHIFTS: Final = (0, 8, 16, 32)
+
+
+def _listed(types: Mapping[int, str]) -> str:
+    return ", ".join(f"{number} for {name}" for number, name in types.items())
 
 
 class _Fields(TypedDict, total=False):
@@ -99,9 +104,12 @@ class InstructionDescriptor:
         a, b = types.get(bits >> 7 & 7), types.get(bits >> 10 & 7)
         d = "f32" if scaled else _RESULTS.get(bits >> 4 & 3, "")
         if a is None or b is None:
-            return f"names the types {bits >> 7 & 7} of A and {bits >> 10 & 7} of B, which kind::{kind} has not"
+            text = f"names the types {bits >> 7 & 7} of A and {bits >> 10 & 7} of B, which kind::{kind} has not"
+            return f"{text}\nbits 7 to 9 are A's and 10 to 12 B's, {_listed(types)}"
         if d not in RESULTS.get(kind, ("f32",)) or (d == "f16" and "bf16" in (a, b)):
-            return f"names the type {d or bits >> 4 & 3} of D, which kind::{kind} has not for A and B of {a} and {b}"
+            text = f"names the type {d or bits >> 4 & 3} of D, which kind::{kind} has not for A and B of {a} and {b}"
+            legal = [each for each in RESULTS.get(kind, ("f32",)) if each != "f16" or "bf16" not in (a, b)]
+            return f"{text}\nhave it accumulate in {' or '.join(legal)}"
         fields = cls._scaled(bits, kind) if scaled else cls._plain(bits)
         found = cls(
             kind=kind,
@@ -144,8 +152,11 @@ class InstructionDescriptor:
         }
         found = next((text for text, is_so in wrong.items() if is_so), None)
         if found is not None:
-            return f"{found}, which kind::{self.kind} has not"
+            return f"{found}, which kind::{self.kind} has not\nleave it out, or multiply by a kind that has it"
         transposed = [*[self.a] * self.transpose_a, *[self.b] * self.transpose_b]
         if any(self.element_bits(each) < 8 for each in transposed):
-            return "has elements of 4 or 6 bits MN-major, which have to be K-major"
+            return (
+                "has elements of 4 or 6 bits MN-major, which have to be K-major\n"
+                "lay the matrix out with K contiguous, and clear its bit, 15 for A and 16 for B"
+            )
         return None

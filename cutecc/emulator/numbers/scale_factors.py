@@ -27,14 +27,20 @@ VECTORS: Final = tuple(each for each in {name: None for names in _COUNTS.values(
 """Modifiers that say how many there are."""
 _FIRST: Final = {1: (0, 1, 2, 3), 2: (0, 2), 3: (0, 1, 2, 3), 4: (0,), 6: (0, 2)}
 """Bytes of a cell that may be the first, by count."""
+_FEWEST_OF_UE4M3: Final = 4
 
 
 def count_of_scales(kind: str, vector: str, deep: bool) -> int | None:
     """Scales along K of a kind and modifier (or ""); `None` where there is no such combination. `deep`: K is 96."""
-    count = _COUNTS[kind].get(vector)
+    count = _COUNTS.get(kind, {}).get(vector)
     if count is None or (deep and vector.startswith("scale_vec")):
         return None
     return count * 3 // 2 if deep else count
+
+
+def scale_types(kind: str, count: int) -> tuple[str, ...]:
+    """Those that so many scales of a kind may have."""
+    return ("ue8m0", "ue4m3") if kind == "mxf4nvf4" and count >= _FEWEST_OF_UE4M3 else ("ue8m0",)
 
 
 def refusal_of_scales(count: int, firsts: Iterable[int], type_: str) -> str | None:
@@ -42,8 +48,11 @@ def refusal_of_scales(count: int, firsts: Iterable[int], type_: str) -> str | No
     for first in firsts:
         if first not in _FIRST[count]:
             legal = ", ".join(map(str, _FIRST[count]))
-            return f"has scales from byte {first} of a cell on, where {count} of them begin at byte {legal}"
-    return f"names {count} scales of ue4m3 along K, of which 4 and 6 may be" if type_ == "ue4m3" and count < 4 else None
+            text = f"has scales from byte {first} of a cell on, where {count} of them begin at byte {legal}"
+            return f"{text}\nfurther scales are in the next columns: it is the address that chooses there"
+    if type_ == "ue4m3" and count < _FEWEST_OF_UE4M3:
+        return f"names {count} scales of ue4m3 along K, of which 4 and 6 may be\ntake .block16, or scales of ue8m0"
+    return None
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -86,9 +86,11 @@ class MatrixDescriptor:
         """The same of `tcgen05` (PTX ISA, "Shared memory descriptor"); or what is wrong with it."""
         swizzling = _TENSOR_SWIZZLES.get(bits >> 61)
         if swizzling is None:
-            return f"names swizzle {bits >> 61}, which there is not"
+            text = f"names swizzle {bits >> 61}, which there is not"
+            return f"{text}\nbits 61 to 63 are one of {', '.join(map(str, _TENSOR_SWIZZLES))}"
         if bits >> _VERSION_BIT & 7 != 1:
-            return f"has {bits >> _VERSION_BIT & 7} in bits 46 to 48, where tcgen05 has 1: it reads as one of wgmma"
+            text = f"has {bits >> _VERSION_BIT & 7} in bits 46 to 48, where tcgen05 has 1: it reads as one of wgmma"
+            return f"{text}\nset bit 46"
         found = cls(
             (bits & 0x3FFF) << 4,
             (bits >> 16 & 0x3FFF) << 4,
@@ -98,7 +100,8 @@ class MatrixDescriptor:
             bool(bits >> 52 & 1),
         )
         if found.is_absolute and (swizzling != (128, CHUNK) or found.base_offset):
-            return "has an absolute leading offset, which is for swizzles of 128 bytes without base offset alone"
+            text = "has an absolute leading offset, which is for swizzles of 128 bytes without base offset alone"
+            return f"{text}\nclear bit 52, and give the distance instead"
         return found
 
     def chunks(self, major: Literal["k", "mn"], outer: int, inner: int) -> tuple[int, Array]:

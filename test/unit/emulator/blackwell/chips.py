@@ -90,9 +90,14 @@ class Chip:
         return dict(zip(self.registers, gang.registers, strict=True))
 
     def refusal(self, text: str, values: Mapping[str, Any], **options: Any) -> str:
-        """What is said of an instruction that is a fault; an empty string when it is none."""
+        """What is said of an instruction that is a fault; empty when it is none. What mends it is said too."""
         self.do(text, values, **options)
-        return self.faults.pop().message if self.faults else ""
+        if not self.faults:
+            return ""
+        fault = self.faults.pop()
+        message, *mends = fault.message.splitlines()
+        assert len(mends) == 1 or fault.kind != "tensor-memory", fault.message
+        return message
 
 
 REGISTERS = {

@@ -3,13 +3,14 @@ compilers of C++ write, and the DSL does not."""
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 import pytest
 
 import cutecc
-from cutecc.errors import EmulatorError, FaultError, ParseError
+from cutecc.errors import EmulatorError, FaultError, LimitError, ParseError
 
 HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"
 ENTRY = """
@@ -67,6 +68,16 @@ def test_a_call_without_end() -> None:
         run(text, [1])
 
 
+def test_calls_inside_of_one_another_keep_memory() -> None:
+    """That counts, as the memory of the blocks does."""
+    text = HEAD + FACTORIAL + entry(CALL.replace("TARGET", "factorial").replace("PROTOTYPE", ""))
+    x, y = np.full(1, 500, np.uint32), np.zeros(1, np.uint32)
+    for memory, is_enough in ((1 << 20, False), (16 << 20, True)):
+        options = cutecc.EmulatorOptions(limits=cutecc.Limits(memory=memory))
+        with nullcontext() if is_enough else pytest.raises(LimitError, match="calls inside of one another keep"):
+            cutecc.emulate_ptx(text, grid=1, block=1, args=[x, y], options=options)
+
+
 POINTED = """
 .func add_to(.param .b64 there, .param .b32 left) {
   .local .align 4 .b32 own; .reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .pred %p;
@@ -105,6 +116,17 @@ def test_functions_by_their_addresses() -> None:
     """Threads of a warp may call each another one."""
     text = HEAD + TABLE + FUNCTIONS + entry(BY_ADDRESS.replace("MASK", "1"))
     assert run(text, [10, 10, 7, 7], check="all") == [20, 11, 14, 8]
+
+
+def test_calls_by_address_of_more_functions_than_memory_has_room_for() -> None:
+    """Each call has operations for each function whose address is taken."""
+    names = [f"f{each}" for each in range(900)]
+    functions = "".join(TWICE.replace("NAME", name).replace("OPERATION", "add.u32 %r2, %r1, 1") for name in names)
+    table = f".const .align 8 .u64 table[{len(names)}] = {{{', '.join(names)}}};\n"
+    body = "mov.u64 %rd6, 0; kind: .callprototype (.param .b32 _) _ (.param .b32 _);\n"
+    call = CALL.replace("TARGET", "%rd6").replace("PROTOTYPE", ", kind")
+    with pytest.raises(EmulatorError, match="900 functions in more than 100,000 ways"):
+        run(HEAD + functions + table + entry(body + 200 * call), [1])
 
 
 def test_an_address_of_no_function() -> None:

@@ -71,6 +71,37 @@ def test_uses_of_loaded_registers(body: str, late: set[int], schedule: Any) -> N
     assert len(load_program(PtxText(text), "kernel").late) <= len(late) + 1
 
 
+CALLED = """
+.func (.reg .b32 %result) sum(.reg .b32 %one, .reg .b32 %two) { add.u32 %result, %one, %two; ret; }
+.visible .entry"""
+BRANCHES = f"""
+  {LOAD}
+  targets: .branchtargets NONE, ONE, TWO;
+  brx.idx %r4, targets;
+NONE: mov.u32 %r4, 100; bra DONE;
+ONE: mov.u32 %r4, 101; bra DONE;
+TWO: mov.u32 %r4, 102;
+DONE:
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (KERNEL.replace(".visible .entry", CALLED).replace("BODY", f"{LOAD} call (%r4), sum, (%r4, %r5);"), 4),
+        (KERNEL.replace("BODY", BRANCHES), 102),
+    ],
+)
+def test_what_decides_where_threads_go_waits(text: str, wanted: int) -> None:
+    """A call that hands the register over, and a branch to the target of its number."""
+    text = text.replace("%tid.x", "2").replace("  tcgen05.dealloc", "  st.global.b32 [%rd1], %r4; tcgen05.dealloc")
+    result = np.zeros(32, np.uint32)
+    options = EmulatorOptions(check=frozenset({"races", "initialisation"}), schedule="adversarial")
+    found = run_text(text, launch_of(addresses_of(result)), allocations_of(result), options)
+    assert found.failure is None and not found.findings
+    assert result[2] == wanted
+
+
 def test_loads_in_loops() -> None:
     """A load of the next turn writes over registers of the one before."""
     text = KERNEL.replace("BODY", f"{LOOP} st.global.b32 [%rd1], %r4;").replace("%tid.x", "100")
