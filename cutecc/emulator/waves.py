@@ -38,7 +38,7 @@ _BEGINNING: dict[ScheduleName, int] = {"round-robin": 2, "random": 4, "adversari
 
 def processors(target: str) -> int:
     """How many SMs the GPU is taken to have."""
-    parsed = Target.parse(target)
+    parsed = Target.of_ptx(target)
     return _PROCESSORS_OF.get((parsed.major, parsed.minor), _PROCESSORS)
 
 
@@ -139,7 +139,7 @@ def _resident_blocks(target: str, threads: int, shared_bytes: int) -> int:
 
 
 def _blocks_of_processor(target: str, threads: int, shared_bytes: int) -> int:
-    limits = Target.parse(target).limits
+    limits = Target.of_ptx(target).limits
     most = min(limits.blocks_per_sm, limits.threads_per_sm // threads, limits.shared_memory_per_sm // shared_bytes)
     return max(1, most)
 
