@@ -164,7 +164,7 @@ class Checker(Watch):
 
     def _follow(self, gang: Gang, mask: Mask, operation: Operation, kind: AccessKind, places: Array, size: int) -> None:
         """Undefined values on their way through shared memory."""
-        undefined, opcode = self.undefined, operation.form.opcode
+        undefined, opcode = self.undefined, operation.form.operation
         if undefined is None:
             return
         if kind != "read":

@@ -270,7 +270,7 @@ class Undefined:
         number = self.origin(Origin("uninitialised-shared", operation, text, gang, here, address))
         before = np.zeros(gang.shape, np.int32)
         before[mask] = self._stored_from[chosen[:, None] // _WORD + np.arange(-(-size // _WORD))].max(axis=1)
-        together = operation.form.opcode == "ldmatrix"
+        together = operation.form.operation in ("ldmatrix", "wmma.load")
         lanes = values.lanes if together else values.lanes.only(here)
         values.loaded = self.run(gang, lanes, step, {}, results, memory=True)
         found = np.where(before > 0, before, number)

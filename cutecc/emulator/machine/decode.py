@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 FAMILIES = (
     *("integer", "carry", "logic", "floating", "half", "compare", "convert", "convert_packed"),
-    *("move", "loads_and_stores", "atomics", "warp", "cp_async", "ldmatrix", "mma", "wgmma"),
+    *("move", "loads_and_stores", "atomics", "warp", "cp_async", "ldmatrix", "mma", "wmma", "wgmma"),
     *("tcgen05_allocation", "tcgen05_transfer", "tcgen05_pipe", "tcgen05_copy", "tcgen05_mma"),
     *("barriers", "cluster_barrier", "fences", "mbarrier", "bulk_groups", "bulk", "tensor_copy", "tensormap"),
     *("cluster", "launch_control", "control_hints", "calls", "video"),
