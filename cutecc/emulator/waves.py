@@ -187,10 +187,10 @@ _OWN_SPACES = {"shared", "local", "param", "const"}
 def are_independent(program: Program) -> bool:
     """Whether nothing in a program lets blocks of different clusters tell each other anything.
 
-    What can: atomics and reductions on memory that is not the block's own, ordered accesses to it, and taking clusters
-    from one another.
+    What can: atomics and reductions on memory that is not the block's own, ordered accesses to it, taking clusters
+    from one another, and the heap, which is one for all.
     """
-    return not any(_may_tell(operation) for operation in program.operations)
+    return program.heap is None and not any(_may_tell(operation) for operation in program.operations)
 
 
 def _may_tell(operation: Operation) -> bool:

@@ -1,8 +1,8 @@
 """`wmma`: matrices that a warp loads, multiplies and stores, and whose place in registers only it knows (PTX ISA, "Warp
 Level Matrix Load Instruction: wmma.load", and its neighbours).
 
-Products are those of `mma`, summed as on an H200 likewise. The rows, or columns, of a matrix begin at multiples of its
-fragment's size, says the manual; CUDA C++ takes all multiples of 16 bytes (`nvcuda::wmma`, `ldm`): the smaller of the two
+Products are those of `mma`, summed as on an H200 likewise. Rows, or columns, of a matrix begin at multiples of its
+fragment's size, says the manual; CUDA C++ takes multiples of 16 bytes (`nvcuda::wmma`, `ldm`): the smaller of the two
 is what is asked for here.
 """
 
