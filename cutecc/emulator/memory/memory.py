@@ -382,10 +382,7 @@ class Memory:
             self._fault("out-of-bounds", text, operation, gang, lanes.mask, space, addresses)
             return []
         if gang.machine.collect is not None:
-            if space == "shared" and self._windows.reserved:
-                self._report_reserved(request, lanes, index)
-            if space == "module" and self.heap is not None:
-                self._report_outside(request, lanes, self.heap.outside(offsets, size))
+            self._report_in_window(request, lanes, space, index)
         if tell and space != "param":  # parameters never change
             watch = gang.machine.watch
             if space == "module":
@@ -408,6 +405,13 @@ class Memory:
         if wrong.any():
             name = gaps.tensor_at(int(offsets.reshape(-1)[wrong.argmax()]))
             self._report(request, "global", wrong, f"{size} bytes between the elements of {name}")
+
+    def _report_in_window(self, request: _Request, lanes: Lanes, space: str, index: Array) -> None:
+        """Find accesses that hardware lets pass: to what is nobody's."""
+        if space == "shared" and self._windows.reserved:
+            self._report_reserved(request, lanes, index)
+        if space == "module" and self.heap is not None:
+            self._report_outside(request, lanes, self.heap.outside(index, request.size))
 
     def _report_reserved(self, request: _Request, lanes: Lanes, index: Array) -> None:
         """Find accesses to the start of a block's shared memory, which is the system's."""
