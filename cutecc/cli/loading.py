@@ -42,8 +42,8 @@ def load_subject(
 ) -> Subject:
     """The kernel that `text` names: out of a record, or compiled as `cutecc.cli.compiled_subject` does.
 
-    PTX has to be told how it is launched; `limits` are what it may have if it is `untrusted`. The kernel is for a GPU of
-    this compute capability, and for the emulator without one. Without `options` a file is compiled as it always is.
+    PTX has to be told how it is launched; `limits` are what it may have if it is `untrusted`. The kernel is for a GPU
+    of this compute capability, and for the emulator without one. Without `options` a file is compiled as it always is.
     Raises `UsageError` for what is not there or does not run here, and as compiling and loading do.
     """
     if launch is not None and is_ptx(text):

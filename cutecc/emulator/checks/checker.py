@@ -141,10 +141,8 @@ class Checker(Watch):
             self._access_local(gang, lanes, operation, kind, addresses, size)
             return
         mask = lanes.mask
-        if space == "global" and self._heap is not None and self.undefined is not None:
-            inside = mask & (addresses.astype(np.int64, copy=False) >= self._heap)
-            if inside.any():
-                self._follow(gang, inside, operation, kind, self.undefined.in_module(addresses), size)
+        if space == "global":
+            self._follow_in_heap(gang, mask, operation, kind, addresses, size)
         if not (self._ordered or (space == "shared" and self._remembers_shared)):
             return
         if space == "shared":
@@ -182,6 +180,16 @@ class Checker(Watch):
             step = self._program.steps[operation.index]
             assert step is not None
             undefined.load(gang, mask, operation, step, self._results[operation.index], places, size)
+
+    def _follow_in_heap(
+        self, gang: Gang, mask: Mask, operation: Operation, kind: AccessKind, addresses: Array, size: int
+    ) -> None:
+        """The same through memory that was allocated."""
+        if self._heap is None or self.undefined is None:
+            return
+        inside = mask & (addresses.astype(np.int64, copy=False) >= self._heap)
+        if inside.any():
+            self._follow(gang, inside, operation, kind, self.undefined.in_module(addresses), size)
 
     def executed(self, gang: Gang, lanes: Lanes, operation: Operation) -> None:
         slots = self._deciding.get(operation.index)
