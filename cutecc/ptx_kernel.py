@@ -47,7 +47,7 @@ from cutecc.record.host_program import (
 )
 from cutecc.record.naming import file_name
 from cutecc.support.spelling import did_you_mean
-from cutecc.target import Target, known_targets
+from cutecc.target import Target
 
 _WORD = 8
 """Bytes of an address, and of what a struct is written in."""
@@ -143,7 +143,7 @@ def ptx_kernel(
     Raises `UsageError` for an unknown target and for a launch, and `ArgumentError` for specs, that the entry does not
     take.
     """
-    _check_target(target)
+    Target.of_ptx(target)
     _check_launch(entry, launch)
     _check_count(entry, len(specs))
     for (name, spec), parameter in zip(specs.items(), entry.parameters, strict=True):
@@ -161,15 +161,6 @@ def _versions() -> Versions:
     from cutecc import __version__
 
     return Versions(__version__, platform.python_version(), nvidia_cutlass_dsl="none", ptxas="none")
-
-
-def _check_target(target: str) -> None:
-    try:
-        Target.parse(target)
-    except UsageError as error:
-        oldest = known_targets()[0]
-        hint = f"compile for {oldest} or newer: nvcc -arch={oldest} -ptx; by hand, its directive .target"
-        raise UsageError(f"the PTX is for {target}, which is no known target", hints=[hint]) from error
 
 
 def _check_launch(entry: Function, launch: PtxLaunch) -> None:

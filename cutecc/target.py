@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,7 +16,10 @@ from cutecc.support.spelling import did_you_mean
 class Limits:
     """What one streaming multiprocessor (SM) of a compute capability holds.
 
-    The figures are those of the CUDA C++ Programming Guide, table "Technical Specifications per Compute Capability".
+    The figures are those of the CUDA C++ Programming Guide, table "Technical Specifications per Compute Capability"; of
+    GPUs before 7.5 those of its edition for CUDA 12, threads and blocks being the most that ptxas takes for
+    `.minnctapersm`. No edition has 8.8: what it has is from there too, and its shared memory from the toolkit's
+    `cuda_occupancy.h`. 10.1 is what 11.0 was called before CUDA 13.
     """
 
     threads_per_sm: int
@@ -23,7 +27,7 @@ class Limits:
     shared_memory_per_sm: int
     """Bytes."""
     shared_memory_per_block: int
-    """Bytes that one block can have after opting in; 1024 bytes a block belong to the system."""
+    """Bytes that one block can have after opting in; from 8.0 on, 1024 bytes a block belong to the system."""
     registers_per_sm: int = 65536
     """32-bit registers."""
     registers_per_thread: int = 255
@@ -44,18 +48,40 @@ class Limits:
 
 _KIB = 1024
 _LIMITS: dict[tuple[int, int], Limits] = {
+    (5, 0): Limits(2048, 32, 64 * _KIB, 48 * _KIB, blocks_per_cluster=0),
+    (5, 2): Limits(2048, 32, 96 * _KIB, 48 * _KIB, blocks_per_cluster=0),
+    (5, 3): Limits(2048, 32, 64 * _KIB, 48 * _KIB, blocks_per_cluster=0),
+    (6, 0): Limits(2048, 32, 64 * _KIB, 48 * _KIB, blocks_per_cluster=0),
+    (6, 1): Limits(2048, 32, 96 * _KIB, 48 * _KIB, blocks_per_cluster=0),
+    (6, 2): Limits(2048, 32, 64 * _KIB, 48 * _KIB, blocks_per_cluster=0),
+    (7, 0): Limits(2048, 32, 96 * _KIB, 96 * _KIB, blocks_per_cluster=0),
+    (7, 2): Limits(2048, 32, 96 * _KIB, 96 * _KIB, blocks_per_cluster=0),
+    (7, 5): Limits(1024, 16, 64 * _KIB, 64 * _KIB, blocks_per_cluster=0),
     (8, 0): Limits(2048, 32, 164 * _KIB, 163 * _KIB, blocks_per_cluster=0),
     (8, 6): Limits(1536, 16, 100 * _KIB, 99 * _KIB, blocks_per_cluster=0),
     (8, 7): Limits(1536, 16, 164 * _KIB, 163 * _KIB, blocks_per_cluster=0),
+    (8, 8): Limits(1536, 16, 100 * _KIB, 99 * _KIB, blocks_per_cluster=0),
     (8, 9): Limits(1536, 24, 100 * _KIB, 99 * _KIB, blocks_per_cluster=0),
     (9, 0): Limits(2048, 32, 228 * _KIB, 227 * _KIB),
     (10, 0): Limits(2048, 32, 228 * _KIB, 227 * _KIB),
+    (10, 1): Limits(1536, 24, 228 * _KIB, 227 * _KIB),
     (10, 3): Limits(2048, 32, 228 * _KIB, 227 * _KIB),
     (11, 0): Limits(1536, 24, 228 * _KIB, 227 * _KIB),
     (12, 0): Limits(1536, 24, 100 * _KIB, 99 * _KIB, blocks_per_cluster=8),
     (12, 1): Limits(1536, 24, 100 * _KIB, 99 * _KIB, blocks_per_cluster=8),
 }
-_SUFFIXES = {8: ("",), 9: ("", "a"), 10: ("", "a", "f"), 11: ("", "a", "f"), 12: ("", "a", "f")}
+_ONLY_PTX = {capability for capability in _LIMITS if capability < (8, 0)} | {(8, 8), (10, 1)}
+"""Capabilities whose PTX runs on the emulator, and for which cutecc compiles nothing."""
+_SUFFIXES = {
+    5: ("",),
+    6: ("",),
+    7: ("",),
+    8: ("",),
+    9: ("", "a"),
+    10: ("", "a", "f"),
+    11: ("", "a", "f"),
+    12: ("", "a", "f"),
+}
 _NAME = re.compile(r"sm_([0-9]{1,9})([0-9])([af]?)")
 _IN_NAME = re.compile(r"sm_\d+[af]?")
 _NAME_IT = 'name the target instead: target="sm_90a" in Python, --target sm_90a in a shell'
@@ -87,25 +113,35 @@ class Target:
 
     @classmethod
     def parse(cls, text: str) -> Target:
-        """The target called `text`; `UsageError` with the known names when there is none."""
+        """The target called `text`, to compile for; `UsageError` with the known names when there is none."""
+        return cls._named(text, _KNOWN)
+
+    @classmethod
+    def of_ptx(cls, text: str) -> Target:
+        """The target that PTX is for: any that ptxas knows, or knew, for GPUs since 5.0. Raises `UsageError`."""
+        return cls._named(text, _OF_PTX)
+
+    @classmethod
+    def _named(cls, text: str, known: Sequence[Target]) -> Target:
         if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise UsageError(f"a target is text such as sm_90a, not {text!r}")
         match = _NAME.fullmatch(text.strip())
         if match:
             target = cls(int(match[1]), int(match[2]), match[3])
-            if target in _KNOWN:
+            if target in known:
                 return target
-        names = [target.name for target in known_targets()]
+        names = [target.name for target in known]
         hints = [*did_you_mean(text, names), f"known targets: {', '.join(names)}"]
         raise UsageError(f"unknown target '{text}'", hints=hints)
 
 
-_KNOWN = {Target(major, minor, suffix) for major, minor in _LIMITS for suffix in _SUFFIXES[major]}
+_OF_PTX = sorted(Target(major, minor, suffix) for major, minor in _LIMITS for suffix in _SUFFIXES.get(major, ("",)))
+_KNOWN = [target for target in _OF_PTX if (target.major, target.minor) not in _ONLY_PTX]
 
 
 def known_targets() -> list[Target]:
     """Every target that cutecc compiles for, oldest first."""
-    return sorted(_KNOWN)
+    return list(_KNOWN)
 
 
 def target_in_name(name: str) -> Target | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cutecc.cli.files import is_record
+from cutecc.cli.files import is_ptx, is_record
 from cutecc.cli.headings import wrapped
 from cutecc.cli.options import apply_all
 from cutecc.cli.tables import print_table
@@ -64,7 +64,7 @@ emulator_options = apply_all(
     click.option(
         "--untrusted",
         is_flag=True,
-        help="The bundle is anybody's: emulate it in a process that can do nothing else, within strict limits.",
+        help="The bundle or PTX is anybody's: emulate it in a process that can do nothing else, within strict limits.",
     ),
 )
 
@@ -81,7 +81,7 @@ def read_options(values: dict[str, Any], *, check: str | None = None, counters: 
         counters=counters,
         processes=values["processes"],
         shared=values["shared"],
-        limits=_limits(values),
+        limits=read_limits(values),
     )
 
 
@@ -92,10 +92,10 @@ def prepare_untrusted(text: str, values: dict[str, Any]) -> None:
     """
     if not values["untrusted"]:
         return
-    if not is_record(text):
-        why = "PTX is run in this process" if text.endswith(".ptx") else f"compiling {text} runs it"
+    if not is_record(text) and not is_ptx(text):
         raise UsageError(
-            f"--untrusted is for bundles, and {why}", hints=["read it first, or run all of cutecc in a container"]
+            f"--untrusted is for bundles and PTX, and compiling {text} runs it",
+            hints=["read it first, or run all of cutecc in a container"],
         )
     from cutecc.emulator.untrusted.confinement import confinement
 
@@ -106,10 +106,11 @@ def check_arguments(sizes: Sequence[int], values: dict[str, Any]) -> None:
     """Raise `LimitError` where the arguments of an untrusted kernel, whose record says how large they are, take too
     much; `sizes` are their bytes in each of several runs."""
     if values["untrusted"]:
-        _limits(values).check("memory", max(sizes), "the arguments take")
+        read_limits(values).check("memory", max(sizes), "the arguments take")
 
 
-def _limits(values: dict[str, Any]) -> Limits:
+def read_limits(values: dict[str, Any]) -> Limits:
+    """Of the command line, or the usual ones. Raises `UsageError`."""
     from cutecc.emulator.limits import STRICT_LIMITS, Limits
 
     return Limits.parse(values["limits"], STRICT_LIMITS if values["untrusted"] else Limits())

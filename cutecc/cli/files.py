@@ -52,6 +52,11 @@ def check_output(path: Path | None) -> None:
         raise UsageError(f"cannot write {path}: there is no folder {path.parent}")
 
 
+def is_ptx(text: str) -> bool:
+    """Whether `text` names a file of PTX."""
+    return text.endswith(".ptx")
+
+
 def is_record(text: str) -> bool:
     """Whether `text` names a bundle or the folder of a record."""
     return text.endswith(".cutecc") or Path(text).is_dir()

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import cutecc
 from cutecc.arguments.grammar import parse_spec
-from cutecc.cli.files import is_record
+from cutecc.cli.files import is_ptx, is_record
 from cutecc.cli.option_texts import split_arg
-from cutecc.cli.ptx import LaunchOptions, is_ptx, ptx_subject
+from cutecc.cli.ptx import LaunchOptions, ptx_subject
 from cutecc.cli.subject import Subject
 from cutecc.errors import RecordError, SourceLocation, UsageError
 from cutecc.harness.arguments import specs_of
@@ -23,6 +23,7 @@ from cutecc.target import Target
 
 if TYPE_CHECKING:
     from cutecc.compilation.request import CompileOptions
+    from cutecc.emulator.limits import Limits
 
 
 def load_subject(
@@ -36,20 +37,21 @@ def load_subject(
     cache: bool | None = None,
     output: Path | None = None,
     untrusted: bool = False,
+    limits: Limits | None = None,
     launch: LaunchOptions | None = None,
 ) -> Subject:
     """The kernel that `text` names: out of a record, or compiled as `cutecc.cli.compiled_subject` does.
 
-    PTX has to be told how it is launched. The kernel is for a GPU of this compute capability, and for the emulator
-    without one. Without `options` a file is compiled as it always is. Raises `UsageError` for what is not there or does
-    not run here, and as compiling and loading do.
+    PTX has to be told how it is launched; `limits` are what it may have if it is `untrusted`. The kernel is for a GPU
+    of this compute capability, and for the emulator without one. Without `options` a file is compiled as it always is.
+    Raises `UsageError` for what is not there or does not run here, and as compiling and loading do.
     """
     if launch is not None and is_ptx(text):
         if entry or target or options is not None:
             raise UsageError(
                 f"{text} is compiled already: --entry, --target and options of the compiler are for Python"
             )
-        return ptx_subject(text, launch, args)
+        return ptx_subject(text, launch, args, limits if untrusted else None)
     if launch is not None and launch.given:
         raise UsageError(f"{', '.join(launch.given)}: only PTX has to be told how it is launched")
     if is_record(text):

@@ -21,6 +21,7 @@ from cutecc.support.distributions import needed_by
 
 if TYPE_CHECKING:
     from cutecc.emulator.grid import Dim3
+    from cutecc.emulator.limits import Limits
 
 launch_options = apply_all(
     click.option(
@@ -58,18 +59,15 @@ class LaunchOptions:
         return [f"--{name.replace('_', '-')}" for name in _NAMES if getattr(self, name) is not None]
 
 
-def is_ptx(text: str) -> bool:
-    """Whether `text` names a file of PTX."""
-    return text.endswith(".ptx")
-
-
-def ptx_subject(text: str, launch: LaunchOptions, args: Sequence[str]) -> Subject:
+def ptx_subject(text: str, launch: LaunchOptions, args: Sequence[str], untrusted: Limits | None = None) -> Subject:
     """The kernel of a PTX file; `args` are specs of its parameters, in their order, by names of the caller's.
 
-    Raises `UsageError`, `SpecError` and `ArgumentError` for what does not fit it, and `ParseError`.
+    With `untrusted`, which are the limits then, nobody knows who made it: it is read here, and no more. Raises
+    `UsageError`, `SpecError` and `ArgumentError` for what does not fit it, `ParseError`, and `LimitError`.
     """
     with needed_by(f"running {text}", extra="emulator"):
         from cutecc.arguments.numba_arrays import specs_apart, takes_arrays_apart
+        from cutecc.emulator.limits import Limits
         from cutecc.ptx.locations import PtxText
         from cutecc.ptx.parse import parse_module
         from cutecc.ptx_kernel import PtxLaunch, entry_of, ptx_kernel
@@ -78,8 +76,11 @@ def ptx_subject(text: str, launch: LaunchOptions, args: Sequence[str]) -> Subjec
     if missing:
         needed = " and ".join(f"--{name}" for name in missing)
         raise UsageError(f"{text} does not say how it is launched", hints=[f"{needed} say it: --grid 4,1,1"])
-    ptx = read_input(Path(text)).decode(errors="replace")
-    module = parse_module(PtxText(ptx))
+    data = read_input(Path(text))
+    limits = untrusted or Limits()
+    limits.check("ptx", len(data), f"{text} has")
+    ptx = data.decode(errors="replace")
+    module = parse_module(PtxText(ptx), most_registers=limits.registers)
     entry = entry_of(module, launch.kernel)
     specs = {
         name: parse_spec(spec, SourceLocation(f"--arg {name}", column=1, text=spec))
@@ -95,7 +96,7 @@ def ptx_subject(text: str, launch: LaunchOptions, args: Sequence[str]) -> Subjec
     if takes_arrays_apart(entry, len(specs)):
         specs = specs_apart(specs)
     specs = {name: _as_allocated(spec) for name, spec in specs.items()}
-    kernel = ptx_kernel(ptx, entry, module.target, made, specs, source=text)
+    kernel = replace(ptx_kernel(ptx, entry, module.target, made, specs, source=text), untrusted=untrusted is not None)
     return Subject(kernel, {name: spec for name, spec in specs.items() if not isinstance(spec, NoneSpec)}, Workload())
 
 

@@ -17,6 +17,7 @@ from cutecc.cli.emulation import (
     emulate,
     emulator_options,
     prepare_untrusted,
+    read_limits,
     read_options,
 )
 from cutecc.cli.failures import failures_as_json
@@ -146,6 +147,7 @@ def _verdict(context: click.Context, input_: str, values: dict[str, Any]) -> Ver
             cache=False if values["no_cache"] else None,
             output=values["keep"],
             untrusted=values["untrusted"],
+            limits=read_limits(values),
             launch=LaunchOptions.read(values),
         )
         subject, points = settle(subject, points, given, quiet=values["quiet"])

@@ -21,6 +21,7 @@ from cutecc.cli.emulation import (
     emulation_dict,
     emulator_options,
     prepare_untrusted,
+    read_limits,
 )
 from cutecc.cli.failures import failures_as_json
 from cutecc.cli.files import read_arrays
@@ -142,6 +143,7 @@ def _search(
         options=options,
         cache=False if values["no_cache"] else None,
         untrusted=values["untrusted"],
+        limits=read_limits(values),
         launch=LaunchOptions.read(values),
     )
     subject, points = settle(subject, points, given, quiet=values["quiet"])

@@ -146,7 +146,7 @@ class EmulatorHost:
         """The descriptor as the driver makes it."""
         from cutecc.emulator.tensor_map import encode, fault
 
-        target = Target.parse(self.target)
+        target = Target.of_ptx(self.target)
         capability = 10 * target.major + target.minor
         made = encode(tensor_map, capability)
         if isinstance(made, int):
@@ -205,7 +205,7 @@ def refused(launch: Launch, program: Program, target: str) -> tuple[int, str] | 
         for axis, size, most in zip("xyz", sizes, largest, strict=True):
             if not 0 < size <= most:
                 return INVALID_VALUE, f"the {name}'s {axis} is {size:,}, and CUDA allows 1 to {most:,}"
-    limits = Target.parse(target).limits
+    limits = Target.of_ptx(target).limits
     threads = math.prod(launch.block)
     if threads > limits.threads_per_block:
         return INVALID_VALUE, f"a block has {threads:,} threads, and CUDA allows {limits.threads_per_block:,}"
@@ -234,7 +234,9 @@ def _refused_memory(kernel: KernelEntry, dynamic: int, program: Program, target:
     from cutecc.emulator.machine.program import reserved_shared_bytes
 
     static = max(0, program.shared_bytes - reserved_shared_bytes(target))
-    limit = Target.parse(target).limits.shared_memory_per_block if kernel.raise_shared_limit else _SHARED_WITHOUT_ASKING
+    limit = (
+        Target.of_ptx(target).limits.shared_memory_per_block if kernel.raise_shared_limit else _SHARED_WITHOUT_ASKING
+    )
     if static + dynamic <= limit:
         return None
     asks = "" if kernel.raise_shared_limit else " that does not ask for more"
@@ -252,7 +254,7 @@ def _refused_cluster(launch: Launch, target: str) -> tuple[int, str] | None:
         return None
     if size == 0:
         return INVALID_VALUE, f"a cluster of {cluster} blocks"
-    largest = Target.parse(target).limits.blocks_per_cluster
+    largest = Target.of_ptx(target).limits.blocks_per_cluster
     if not largest:
         return _NOT_SUPPORTED, f"{target} has no clusters"
     most = largest if launch.kernel.non_portable_cluster else _PORTABLE_CLUSTER

@@ -42,7 +42,7 @@ _BEGINNING: dict[ScheduleName, int] = {"round-robin": 2, "random": 4, "adversari
 
 def processors(target: str) -> int:
     """How many SMs the GPU is taken to have."""
-    parsed = Target.parse(target)
+    parsed = Target.of_ptx(target)
     return _PROCESSORS_OF.get((parsed.major, parsed.minor), _PROCESSORS)
 
 
@@ -143,7 +143,7 @@ def _resident_blocks(target: str, threads: int, shared_bytes: int) -> int:
 
 
 def _blocks_of_processor(target: str, threads: int, shared_bytes: int) -> int:
-    limits = Target.parse(target).limits
+    limits = Target.of_ptx(target).limits
     most = min(limits.blocks_per_sm, limits.threads_per_sm // threads, limits.shared_memory_per_sm // shared_bytes)
     return max(1, most)
 
@@ -198,10 +198,10 @@ _OWN_SPACES = {"shared", "local", "param", "const"}
 def are_independent(program: Program) -> bool:
     """Whether nothing in a program lets blocks of different clusters tell each other anything.
 
-    What can: atomics and reductions on memory that is not the block's own, ordered accesses to it, and taking clusters
-    from one another.
+    What can: atomics and reductions on memory that is not the block's own, ordered accesses to it, taking clusters
+    from one another, and the heap, which is one for all.
     """
-    return not any(_may_tell(operation) for operation in program.operations)
+    return program.heap is None and not any(_may_tell(operation) for operation in program.operations)
 
 
 def _may_tell(operation: Operation) -> bool:

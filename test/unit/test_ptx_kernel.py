@@ -20,6 +20,7 @@ SCALE = """.visible .entry scale(.param .u64 x, .param .f32 by, .param .u32 n) {
   ld.param.f32 %f1, [by]; ld.global.f32 %f2, [%rd1]; mul.f32 %f2, %f2, %f1; st.global.f32 [%rd1], %f2; ret;
 }
 """
+OLD = ["sm_50", "sm_52", "sm_53", "sm_60", "sm_61", "sm_62", "sm_70", "sm_72", "sm_75"]
 NAMED = "{0}.visible .entry {1}(.param .u64 x) {{ ret; }}\n"
 
 
@@ -144,11 +145,44 @@ def test_what_does_not_fit(changed: dict[str, Any], message: str) -> None:
         scale(**changed)
 
 
-def test_an_old_target() -> None:
-    text = HEAD.replace("sm_90a", "sm_75") + SCALE
-    with pytest.raises(UsageError, match="the PTX is for sm_75, which is no known target") as caught:
+WARPS = """.visible .entry warps(.param .u64 x, .param .u64 result) .maxntid 64, 1, 1 {
+  .reg .b32 %r<9>; .reg .b64 %rd<5>; .reg .pred %p<4>;
+  ld.param.u64 %rd1, [x]; ld.param.u64 %rd2, [result]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd3, %r1, 4;
+  add.u64 %rd1, %rd1, %rd3; ld.global.nc.u32 %r2, [%rd1];
+  shfl.bfly.b32 %r3|%p1, %r2, 16, 0x1f;
+  setp.gt.u32 %p2, %r2, %r3; vote.ballot.b32 %r4, %p2; vote.any.pred %p3, %p2; selp.u32 %r5, 1, 0, %p3;
+  bar.sync 0; bar.red.popc.u32 %r6, 0, %p2;
+  xor.b32 %r7, %r4, %r6; add.u32 %r7, %r7, %r5;
+  add.u64 %rd2, %rd2, %rd3; st.global.u32 [%rd2], %r7; ret; }"""
+
+
+@pytest.mark.parametrize("target", OLD)
+def test_old_targets(target: str) -> None:
+    """With what their instructions were before `.sync`."""
+    x = np.random.default_rng(0).integers(0, 100, 64).astype(np.uint32)
+    result = np.zeros_like(x)
+    version = "6.0" if target < "sm_70" else "6.3"
+    text = f".version {version}\n.target {target}\n.address_size 64\n{WARPS}"
+    options = cutecc.EmulatorOptions(check="all")
+    found = cutecc.emulate_ptx(text, grid=1, block=64, args=[x, result], options=options)
+    larger = x > x.reshape(2, 2, 16)[:, ::-1].reshape(64)
+    ballots = [sum(int(each) << lane for lane, each in enumerate(warp)) for warp in larger.reshape(2, 32)]
+    assert found.ok and result.tolist() == np.repeat([(each ^ larger.sum()) + 1 for each in ballots], 32).tolist()
+
+
+def test_a_target_that_never_was() -> None:
+    text = HEAD.replace("sm_90a", "sm_65") + SCALE
+    with pytest.raises(UsageError, match="unknown target 'sm_65'") as caught:
         cutecc.emulate_ptx(text, grid=2, block=32, args=[np.ones(40, np.float32), 2.0, 40])
-    assert "nvcc -arch=sm_80" in caught.value.hints[0]
+    assert "known targets: sm_50, sm_52" in caught.value.hints[-1]
+
+
+@pytest.mark.parametrize(("target", "most"), [("sm_61", 48), ("sm_70", 96), ("sm_75", 64), ("sm_88", 99)])
+def test_shared_memory_of_old_targets(target: str, most: int) -> None:
+    text = HEAD.replace("sm_90a", target) + ".visible .entry k(.param .u64 x) { ret; }"
+    cutecc.emulate_ptx(text, grid=1, block=1, args=[None], shared_bytes=most << 10)
+    with pytest.raises(LaunchError, match=f"{target} has {most << 10:,} for a block"):
+        cutecc.emulate_ptx(text, grid=1, block=1, args=[None], shared_bytes=(most << 10) + 4)
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,19 @@ def test_names_round_trip(name: str) -> None:
     assert Target.parse(f" {name} ") == target
 
 
+@pytest.mark.parametrize("name", ["sm_50", "sm_53", "sm_62", "sm_70", "sm_75", "sm_88", "sm_101a", *KNOWN])
+def test_targets_of_ptx(name: str) -> None:
+    target = Target.of_ptx(name)
+    assert target.name == name and target.limits.shared_memory_per_block <= target.limits.shared_memory_per_sm
+    assert (target in known_targets()) == (name in KNOWN)
+
+
+@pytest.mark.parametrize("name", ["sm_35", "sm_75a", "sm_79", "sm_88a"])
+def test_targets_that_ptx_has_not(name: str) -> None:
+    with pytest.raises(UsageError, match=f"unknown target '{name}'"):
+        Target.of_ptx(name)
+
+
 @pytest.mark.parametrize(
     "name",
     [

@@ -38,6 +38,7 @@ from cutecc.emulator.checks.undefined import Undefined
 from cutecc.emulator.instructions.block_barrier import barriers_of
 from cutecc.emulator.machine.lanes import Array, Lanes, Mask
 from cutecc.emulator.machine.watch import AccessKind, Agent, Layout, Space, Watch
+from cutecc.emulator.memory.spaces import MODULE_APERTURE
 from cutecc.emulator.memory.tensor_memory import TensorAllocation, cells_of, describe_cell
 
 if TYPE_CHECKING:
@@ -116,6 +117,8 @@ class Checker(Watch):
             self._layouts = Layouts(self._shared, history, program.operations, self._reports, self._places.of_agent)
         self._pairs = PairAllocations(self._clocks) if "races" in which else None
         self._remembers_shared = bool({"races", "proxies", "initialisation", "layouts"} & which)
+        self._heap = None if memory.heap is None else MODULE_APERTURE | memory.heap.start
+        """The first address that is allocated from."""
         history.map(memory.allocations, len(program.module_image), self._clocks)
         for block in machine.blocks:
             self._clocks.start_block(block.slot, history.start_block(block))
@@ -143,9 +146,11 @@ class Checker(Watch):
         if space == "local":
             self._access_local(gang, lanes, operation, kind, addresses, size)
             return
+        mask = lanes.mask
+        if space == "global":
+            self._follow_in_heap(gang, mask, operation, kind, addresses, size)
         if not (self._ordered or (space == "shared" and self._remembers_shared)):
             return
-        mask = lanes.mask
         if space == "shared":
             self._follow(gang, mask, operation, kind, addresses, size)
         numbers = self._number(gang)[mask]
@@ -170,22 +175,42 @@ class Checker(Watch):
 
     def _follow(self, gang: Gang, mask: Mask, operation: Operation, kind: AccessKind, places: Array, size: int) -> None:
         """Undefined values on their way through shared memory."""
-        undefined, opcode = self.undefined, operation.form.opcode
+        undefined, opcode = self.undefined, operation.form.operation
         if undefined is None:
             return
         if kind != "read":
             undefined.write(places[mask].astype(np.intp, copy=False), size)
             if opcode in STORES and not operation.form.has("bulk"):
-                undefined.of(gang).stored = mask, places, size
+                undefined.storing(gang, mask, places, size)
         elif opcode in LOADS:
             step = self._program.steps[operation.index]
             assert step is not None
             undefined.load(gang, mask, operation, step, self._results[operation.index], places, size)
 
+    def _follow_in_heap(
+        self, gang: Gang, mask: Mask, operation: Operation, kind: AccessKind, addresses: Array, size: int
+    ) -> None:
+        """The same through memory that was allocated."""
+        if self._heap is None or self.undefined is None:
+            return
+        inside = mask & (addresses.astype(np.int64, copy=False) >= self._heap)
+        if inside.any():
+            self._follow(gang, inside, operation, kind, self.undefined.in_module(addresses), size)
+
     def executed(self, gang: Gang, lanes: Lanes, operation: Operation) -> None:
         slots = self._deciding.get(operation.index)
         if slots and self.undefined is not None:
             self.undefined.used(gang, slots, lanes.mask, operation)
+
+    def allocated(self, address: int, size: int) -> None:
+        self._history.forget(address, size)
+        if self.undefined is not None:
+            self.undefined.allocated(address, size)
+
+    def freed(self, gang: Gang, lanes: Lanes, operation: Operation, address: int, size: int) -> None:
+        """As a write of all of it: nobody may access it at the same time."""
+        if self._ordered:
+            self.access(gang, lanes, operation, "write", "global", np.full(gang.shape, address, np.uint64), size)
 
     def _note(self, access: Access, addresses: Array, size: int) -> None:
         if access.space == "shared":

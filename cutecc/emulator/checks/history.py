@@ -9,11 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutecc.emulator.checks.clocks import Clocks
-from cutecc.emulator.checks.shadow import GlobalShadow, Shadow
+from cutecc.emulator.checks.shadow import GlobalShadow
 from cutecc.emulator.grid import Dim3
 from cutecc.emulator.machine.block import Block
 from cutecc.emulator.memory.allocations import Allocation, merged
 from cutecc.emulator.memory.spaces import MODULE_APERTURE
+
+_Shadowed = tuple[GlobalShadow, NDArray[Any] | None, NDArray[Any]]
+"""A shadow, which of some addresses lie in it, and their offsets."""
 
 
 class History:
@@ -29,7 +32,7 @@ class History:
         self._operations = np.zeros(1024, np.int32)
         self._bases: NDArray[np.uint64] = np.zeros(0, np.uint64)
         self._ends: NDArray[np.uint64] = np.zeros(0, np.uint64)
-        self._shadows: list[Shadow | None] = []
+        self._shadows: list[GlobalShadow | None] = []
         self._shift = self._warps = 0
         """Of agents' numbers, and of a block: the same in all machines of a launch."""
 
@@ -61,7 +64,7 @@ class History:
         self._ends = np.array([end for _, end in spans], np.uint64)
         self._shadows = [None for _ in spans]
 
-    def global_shadows(self, addresses: NDArray[np.uint64]) -> list[tuple[Shadow, NDArray[Any] | None, NDArray[Any]]]:
+    def global_shadows(self, addresses: NDArray[np.uint64]) -> list[_Shadowed]:
         """The shadows that flat addresses lie in: which of them (`None` for all), and their offsets."""
         if not self._shadows:
             return []
@@ -69,13 +72,18 @@ class History:
         first = int(numbers[0])
         if bool((numbers == first).all()):
             return [(self._shadow(first), None, (addresses - self._bases[first]).view(np.int64))] if first >= 0 else []
-        found: list[tuple[Shadow, NDArray[Any] | None, NDArray[Any]]] = []
+        found: list[_Shadowed] = []
         for number in np.unique(numbers[numbers >= 0]).tolist():
             chosen = np.flatnonzero(numbers == number)
             found.append((self._shadow(number), chosen, (addresses[chosen] - self._bases[number]).view(np.int64)))
         return found
 
-    def _shadow(self, number: int) -> Shadow:
+    def forget(self, address: int, size: int) -> None:
+        """Memory is given anew, of which nothing is known any more."""
+        for shadow, _, offsets in self.global_shadows(np.array([address], np.uint64)):
+            shadow.forget(int(offsets[0]), size)
+
+    def _shadow(self, number: int) -> GlobalShadow:
         found = self._shadows[number]
         if found is None:
             size = int(self._ends[number] - self._bases[number])

@@ -337,7 +337,7 @@ class Races:
         self._reports.add("race", operation.index, operation.index, len(np.unique(parts)), make, relations)
 
     def _uninitialised(self, writers: Numbers, access: Access) -> None:
-        if access.operation.form.opcode in ("mbarrier", "ld", "ldmatrix"):
+        if access.operation.form.operation in ("mbarrier", "ld", "ldmatrix", "wmma.load"):
             # An mbarrier's instruction itself tells of an object that nobody has initialised; what a load reads is
             # followed (`undefined`).
             return

@@ -53,7 +53,7 @@ def is_accumulator(operation: Operation, slot: int) -> bool:
     """Whether a register that an operation reads is what a multiplication adds to."""
     if operation.form.opcode == "wgmma":
         return slot in accumulators_of(operation)
-    addends = operation.operands[3:4] if operation.form.opcode in ("mma", "fma", "mad") else ()
+    addends = operation.operands[3:4] if operation.form.operation in ("mma", "wmma.mma", "fma", "mad") else ()
     return slot in slots_of(operation, addends)
 
 

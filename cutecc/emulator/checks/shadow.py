@@ -213,6 +213,16 @@ class GlobalShadow(Shadow):
             if bool((after != stamps).any()):
                 self._displace(stamps, after, granules)
 
+    def forget(self, offset: int, size: int) -> None:
+        """Nobody has accessed these bytes, whole granules of the largest size: they are given anew."""
+        here = slice(offset // self.granule, (offset + size) // self.granule)
+        for plane in (self.writers, self.atomics, self._last):
+            if plane is not None:
+                plane[here] = 0
+        for planes in (self._of_other_blocks, self._of_other_warps):
+            if planes is not None:
+                planes[:, here] = 0
+
     def _displace(self, old: Stamps, new: Stamps, granules: Indices) -> None:
         """Keep readers in whose place others come."""
         apart = (old ^ new) & AGENT_MASK

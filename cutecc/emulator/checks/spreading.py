@@ -28,8 +28,8 @@ Hook = Callable[["Gang", Lanes], None]
 Hooks = tuple[list[Hook], list[Hook]]
 """What to do before a step and after it."""
 
-LOADS = {"ld", "ldmatrix"}
-STORES = {"st", "stmatrix"}
+LOADS = {"ld", "ldmatrix", "wmma.load"}
+STORES = {"st", "stmatrix", "wmma.store"}
 _ELSEWHERE = {"param", "const", "global"}
 """State spaces of what is always defined."""
 _USES = {
@@ -50,7 +50,7 @@ _USES = {
     *("prefetch", "setmaxnreg", "nanosleep", "griddepcontrol", "trap", "bra", "brx", "ret", "exit"),
 }
 _IGNORED = {"call"}
-_OF_WARP = {"vote", "match", "redux"}
+_OF_WARP = {"vote", "match", "redux", "mma", "wmma.mma"}
 
 
 @lru_cache(maxsize=16)
@@ -60,14 +60,14 @@ def undefined_registers(program: Program) -> tuple[frozenset[int], frozenset[int
     found = set(unwritten)
     uses = uses_of(program)
     for operation, use in zip(program.operations, uses, strict=True):
-        loads = operation.form.opcode in LOADS and not _ELSEWHERE.intersection(operation.form.modifiers)
+        loads = operation.form.operation in LOADS and not _ELSEWHERE.intersection(operation.form.modifiers)
         if loads or is_first_block(operation.form):
             found |= use.writes
     before = -1
     while before != len(found):
         before = len(found)
         for operation, use in zip(program.operations, uses, strict=True):
-            if operation.form.opcode not in LOADS | _USES and not use.reads.isdisjoint(found):
+            if operation.form.operation not in LOADS | _USES and not use.reads.isdisjoint(found):
                 found |= use.writes
     return unwritten, frozenset(found)
 
@@ -75,7 +75,7 @@ def undefined_registers(program: Program) -> tuple[frozenset[int], frozenset[int
 def hooks(operation: Operation, step: Step, use: Use, undefined: Undefined, maybe: frozenset[int]) -> Hooks:
     """What to do around a step for undefined values; `maybe` are the registers that may have undefined bits."""
     form = operation.form
-    opcode = form.opcode
+    opcode = form.operation
     if opcode in LOADS:
         return _load(operation, use, undefined, maybe)
     if opcode in STORES and not form.has("bulk"):
@@ -155,7 +155,7 @@ def _computing(operation: Operation, step: Step, undefined: Undefined, reads: li
     """Before the step, as it may write its own operands."""
     shadows = shadows_of(operation, step, undefined, reads, results)
     nothing: dict[int, Array | None] = dict.fromkeys(results)
-    of_warp = operation.form.opcode in _OF_WARP or operation.form.opcode == "mma"
+    of_warp = operation.form.operation in _OF_WARP
 
     def hook(gang: Gang, lanes: Lanes) -> None:
         present = undefined.of(gang).shadows

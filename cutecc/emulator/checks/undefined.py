@@ -25,6 +25,7 @@ from cutecc.emulator.checks.registers import is_accumulator
 from cutecc.emulator.machine.lanes import Array, Lanes, Mask
 from cutecc.emulator.machine.watch import Space, Watch
 from cutecc.emulator.memory.region import Region
+from cutecc.emulator.memory.spaces import MODULE_APERTURE, OFFSET_MASK
 
 if TYPE_CHECKING:
     from cutecc.emulator.checks.reports import Reports
@@ -85,9 +86,13 @@ class Undefined:
         self._origins = Origins()
         self._told: dict[Hashable, tuple[int, set[int]]] = {}
         """By place: the operation that it is told at, and the threads that it is told of."""
-        self.memory = np.full(machine.memory.shared.size, 0xFF, np.uint8)
-        """Undefined bits of shared memory."""
-        self._region = Region(0, self.memory)
+        shared = machine.memory.shared.size
+        heap = 0 if program.heap is None else len(program.module_image)
+        self.memory = np.zeros(shared + heap, np.uint8)
+        """Undefined bits of shared memory, and behind it of the module's, where that has a heap."""
+        self.memory[:shared] = 0xFF
+        self._module = shared
+        self._regions = Region(0, self.memory[:shared]), Region(0, self.memory[shared:]) if heap else None
         self._stored_from = np.zeros(-(-self.memory.size // _WORD), np.int32)
         """Origins of undefined values in shared memory, by word; 0 where nothing has been written."""
 
@@ -172,17 +177,32 @@ class Undefined:
             gang.registers[slot] = shadow
         watch, machine.watch = machine.watch, _NOBODY
         collect, machine.collect = machine.collect, _told_already
-        region = machine.memory.exchange_shared(self._region) if memory else None
+        region = self._exchange(self._regions) if memory else None
         try:
             waiting = step(gang, lanes)
             return None if waiting is not None else {slot: gang.registers[slot] for slot in results}
         finally:
             if region is not None:
-                machine.memory.exchange_shared(region)
+                self._exchange(region)
             machine.watch, machine.collect = watch, collect
             gang.registers = registers
 
+    def _exchange(self, regions: tuple[Region, Region | None]) -> tuple[Region, Region | None]:
+        """Shared memory and, if it has a heap, that of the module for these; what they were."""
+        memory, (shared, module) = self._machine.memory, regions
+        return memory.exchange_shared(shared), module and memory.exchange_module(module)
+
     # Memory.
+
+    def in_module(self, addresses: Array) -> Array:
+        """The places, as of shared memory, of addresses of the module's memory."""
+        return (addresses.astype(np.int64) & OFFSET_MASK) + self._module
+
+    def allocated(self, address: int, size: int) -> None:
+        """Nothing has written this memory of the heap."""
+        place = int(self.in_module(np.array(address, np.uint64)))
+        self.memory[place : place + size] = 0xFF
+        self._stored_from[place // _WORD : (place + size) // _WORD] = 0
 
     def write(self, places: Array, size: int) -> None:
         """Something defined is written to shared memory, `size` bytes at each of these places (flat)."""
@@ -214,15 +234,23 @@ class Undefined:
         if values.lanes is None or not missing.any():
             return
         here = gang.mask(mask, missing)
-        text, address = wording.uninitialised("shared", None), self._describer("shared", places)
-        number = self._origins.number(Origin("uninitialised-shared", operation, text, gang, here, address))
+        number = self._origins.number(self._read(operation, gang, here, places))
         before = np.zeros(gang.shape, np.int32)
         before[mask] = self._stored_from[chosen[:, None] // _WORD + np.arange(-(-size // _WORD))].max(axis=1)
-        together = operation.form.opcode == "ldmatrix"
+        together = operation.form.operation in ("ldmatrix", "wmma.load")
         lanes = values.lanes if together else values.lanes.only(here)
         values.loaded = self.run(gang, lanes, step, {}, results, memory=True)
         found = np.where(before > 0, before, number)
         values.loaded_from = np.full(gang.shape, found[here].max(), np.int32) if together else found
+
+    def _read(self, operation: Operation, gang: Gang, mask: Mask, places: Array) -> Origin:
+        """A read of memory as an origin."""
+        if (places[mask] < self._module).all():
+            text, address = wording.uninitialised("shared", None), self._describer("shared", places)
+            return Origin("uninitialised-shared", operation, text, gang, mask, address)
+        text = wording.uninitialised("the heap's", None)
+        address = self._describer("global", places - self._module | MODULE_APERTURE)
+        return Origin("uninitialised-heap", operation, text, gang, mask, address)
 
     def load_local(
         self, gang: Gang, mask: Mask, operation: Operation, results: Iterable[int], addresses: Array
@@ -246,6 +274,14 @@ class Undefined:
             shadow = None if values.loaded is None else values.loaded[slot]
             self.assign(gang, slot, lanes.mask, shadow, values.loaded_from)
         values.lanes = None
+
+    def storing(self, gang: Gang, mask: Mask, places: Array, size: int) -> None:
+        """In the midst of a store: some threads store at these places."""
+        values = self.of(gang)
+        if values.stored is not None:
+            before, elsewhere, _ = values.stored
+            mask, places = mask | before, np.where(mask, places, elsewhere)
+        values.stored = mask, places, size
 
     def stored(
         self,
@@ -273,7 +309,9 @@ class Undefined:
         if stored is None or found is None:
             return
         mask, origins, slot = found
-        self.run(gang, lanes, step, {slot: self.shadow(gang, slot) for slot in every}, (), memory=True)
+        # What others store elsewhere is no shadow's place.
+        there = lanes.only(stored[0]) if operation.form.opcode == "st" else lanes
+        self.run(gang, there, step, {slot: self.shadow(gang, slot) for slot in every}, (), memory=True)
         if not origins[mask].all():
             origins = np.where(origins > 0, origins, self._origins.number(self.unwritten(operation, slot, gang, mask)))
         _, places, size = stored

@@ -9,6 +9,7 @@ import numpy as np
 
 from cutecc.emulator.checks.registers import slots_of
 from cutecc.emulator.checks.undefined import Undefined, ones, ones_where
+from cutecc.emulator.instructions.form import matrix_types
 from cutecc.emulator.instructions.types import DTYPES
 from cutecc.emulator.machine.lanes import Array, Lanes, Mask
 from cutecc.ptx.syntax import Immediate, Operand, Pair, Register, Vector
@@ -43,7 +44,7 @@ def shadows_of(
 ) -> Shadows | None:
     """How to find the shadows of `results`, where any of `reads` is undefined in part; `None` where one spoils all."""
     form, sources = operation.form, operation.operands[1:]
-    opcode = form.opcode
+    opcode = form.operation
     moved = 1 if opcode == "cvt" and _are_integers(form.modifiers) else _MOVED.get(opcode, 0)
     if moved:
         return _moving(operation, step, undefined, sources[:moved], sources[moved:], results)
@@ -57,7 +58,7 @@ def shadows_of(
         return _adding(operation, undefined, results[0])
     if opcode == "dp2a":
         return _dot_product(operation, undefined, results[0])
-    if opcode == "mma":
+    if opcode in ("mma", "wmma.mma"):
         make = _scaling if form.has("block_scale") else _multiplying
         return make(operation, step, undefined, results)
     bits = next((_PACKED[each] for each in form.modifiers if each in _PACKED), None)
@@ -218,7 +219,7 @@ def _dot_product(operation: Operation, undefined: Undefined, result: int) -> Sha
 
 def _multiplying(operation: Operation, step: Step, undefined: Undefined, results: list[int]) -> Shadows | None:
     """By executing it with numbers that are none in the place of undefined elements, and 0 elsewhere."""
-    types = operation.form.modifiers[-4:]
+    types = matrix_types(operation.form)
     if operation.form.has("sp") or not all(each in _WITH_A_NAN for each in types):
         return None
     sources = [

@@ -6,7 +6,7 @@ import math
 import re
 from typing import Literal, get_args
 
-from cutecc.emulator.instructions.form import Form
+from cutecc.emulator.instructions.form import Form, matrix_types
 
 InstructionClass = Literal[
     "integer",
@@ -49,7 +49,6 @@ _COPY_WAITS = {"commit_group", "wait_group", "wait_all", "mbarrier"}
 """In `cp.async.wait_all`, `cp.async.mbarrier.arrive` and so on."""
 _TENSOR_TRANSFERS = {"ld", "st", "cp", "shift"}
 """Of `tcgen05`; others than these and `mma` order, wait, or allocate."""
-_ELEMENT = re.compile(r"(b?f|tf|[sub])\d+|e\dm\d")
 _APPROXIMATED = {"rcp", "sqrt", "rsqrt", "div"}
 _SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)")
 _WARPS_OF_GROUP = 4
@@ -57,7 +56,7 @@ _WARPS_OF_GROUP = 4
 
 def class_of(form: Form) -> InstructionClass:
     """The class of an instruction of this form."""
-    if form.opcode in ("ld", "ldu", "st"):
+    if form.operation in ("ld", "ldu", "st", "wmma.load", "wmma.store"):
         return _class_of_access(form)
     if form.opcode == "cp":
         return "copy" if _COPY_WAITS.isdisjoint(form.modifiers) else "barrier"
@@ -88,7 +87,7 @@ def matrix_kind(form: Form) -> str:
     name = form.opcode + (".sp" if _is_sparse(form) else "")
     kind = next((each for each in form.modifiers if each.startswith("kind::")), None)
     # The result's type comes first.
-    return f"{name} {kind or [each for each in form.modifiers if _ELEMENT.fullmatch(each)][1]}"
+    return f"{name} {kind or matrix_types(form)[1]}"
 
 
 def _is_sparse(form: Form) -> bool:

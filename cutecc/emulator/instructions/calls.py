@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cutecc.emulator.instructions import heap
 from cutecc.emulator.instructions.table import Step, instruction
 from cutecc.emulator.machine.lanes import WARP, Array, Lanes
 from cutecc.runtime.program.printing import Conversion, converted, parse_format
@@ -107,21 +108,11 @@ def _assert_fail(operation: Operation, gang: Gang, lanes: Lanes, arguments: list
         rest = rest.only(~same)
 
 
-# Memory of the device's heap.
-
-
-def _no_heap(operation: Operation, gang: Gang, lanes: Lanes, arguments: list[Array]) -> None:
-    raise operation.error(
-        "the emulator has no heap for 'malloc' and 'free' in a kernel",
-        hints=["pass memory that the host allocates as an argument"],
-    )
-
-
 _FUNCTIONS: dict[str, Provided] = {
     "vprintf": _vprintf,
     "__assertfail": _assert_fail,
-    "malloc": _no_heap,
-    "free": _no_heap,
+    "malloc": heap.allocate,
+    "free": heap.release,
 }
 
 

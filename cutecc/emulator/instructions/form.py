@@ -18,6 +18,11 @@ class Form:
         """The last modifier, in most instructions the type of the operands: `f32`."""
         return self.modifiers[-1]
 
+    @property
+    def operation(self) -> str:
+        """The opcode; of `wmma`, which is several instructions, `wmma.load`, `wmma.mma` or `wmma.store`."""
+        return f"{self.opcode}.{self.modifiers[0]}" if self.opcode == "wmma" and self.modifiers else self.opcode
+
     def has(self, modifier: str) -> bool:
         return modifier in self.modifiers
 
@@ -27,6 +32,15 @@ class Form:
 
     def __str__(self) -> str:
         return ".".join((self.opcode, *self.modifiers))
+
+
+_ELEMENT = re.compile(r"(b?f|tf|[sub])\d+|e\dm\d")
+
+
+def matrix_types(form: Form) -> tuple[str, ...]:
+    """The types of D, A, B and C that an instruction says; `wmma` does not say that A and B are `f16`."""
+    found = tuple(each for each in form.modifiers if _ELEMENT.fullmatch(each))
+    return (found[0], "f16", "f16", found[1]) if form.opcode == "wmma" and len(found) == 2 else found
 
 
 def compile_pattern(pattern: str) -> tuple[str, re.Pattern[str]]:

@@ -168,6 +168,24 @@ class Multiplication:
         packed = 2 if type_ == "f16" else 1
         return fragments.quad_pair_c(packed) if self.batch > 1 else fragments.fragment_c(*self.shape[:2], packed)
 
+    @property
+    def sum(self) -> matrix_sums.Sum:
+        """How products are added up."""
+        d, a, b, c = self.types
+        if d == "f64":
+            return matrix_sums.chained(self.rounding)
+        if d == "s32":
+            return matrix_sums.differing if self.combine == "xor" else matrix_sums.whole
+        result = "f16" if d == "f16" else "f32"
+        if self.scales:
+            # What is multiplied by its scale has no type of its own any more.
+            a = b = "f32"
+        elif not self.kind and kind_of(a) == "fp8":
+            return matrix_sums.in_halves(result, 2 if self.sparse else 1)
+        if self.batch > 1:
+            return matrix_sums.one_by_one if result == "f32" else matrix_sums.in_pairs
+        return matrix_sums.aligned_to_largest(matrix_sums.WIDE, (result, a, b, c))
+
 
 def _packed(bits: int) -> int:
     return max(1, 32 // bits)
@@ -175,11 +193,14 @@ def _packed(bits: int) -> int:
 
 @instruction("mma.**")
 def multiply(operation: Operation) -> Step:
-    """Reads and writes whole fragments; all warps of the gang at once."""
-    found = Multiplication.parse(operation.form)
-    if found is None:
+    form = Multiplication.parse(operation.form)
+    if form is None:
         raise operation.unmodelled()
-    form = found
+    return multiplying(operation, form)
+
+
+def multiplying(operation: Operation, form: Multiplication) -> Step:
+    """Reads and writes whole fragments; all warps of the gang at once."""
     d_type, a_type, b_type, c_type = form.types
     word = "b64" if d_type == "f64" else "b32"
     to_d, a, b, c, *rest = operation.operands
@@ -193,7 +214,7 @@ def multiply(operation: Operation) -> Step:
     read_c = _fragment_reader(operation, c, c_type, word, c_fragment.registers)
     expand = _expansion(operation, form, *rest[:2]) if form.sparse else None
     scale = form.scales.reader(operation, tuple(rest[-4:])) if form.scales else None
-    total = _sum(form)
+    total = form.sum
     m, n, k = form.shape
     batch = form.batch
 
@@ -224,23 +245,6 @@ def _fragment_reader(
         return numbers(np.concatenate(words, axis=1), type_, in_bytes)
 
     return elements
-
-
-def _sum(form: Multiplication) -> matrix_sums.Sum:
-    d, a, b, c = form.types
-    if d == "f64":
-        return matrix_sums.chained(form.rounding)
-    if d == "s32":
-        return matrix_sums.differing if form.combine == "xor" else matrix_sums.whole
-    result = "f16" if d == "f16" else "f32"
-    if form.scales:
-        # What is multiplied by its scale has no type of its own any more.
-        a = b = "f32"
-    elif not form.kind and kind_of(a) == "fp8":
-        return matrix_sums.in_halves(result, 2 if form.sparse else 1)
-    if form.batch > 1:
-        return matrix_sums.one_by_one if result == "f32" else matrix_sums.in_pairs
-    return matrix_sums.aligned_to_largest(matrix_sums.WIDE, (result, a, b, c))
 
 
 def _expansion(

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from cutecc.emulator.machine.gang import Gang
     from cutecc.emulator.machine.program import FunctionScope
 
+_TEXTURES = {"tex", "tld4", "txq", "suld", "sust", "sured", "suq", "istypep"}
+"""Instructions on textures and surfaces (PTX ISA, "Texture Instructions", "Surface Instructions")."""
 Reader = Callable[["Gang"], Any]
 """An operand's value: an array `(warps, 32)`, or a scalar for a constant; a tuple of them for braces."""
 Writer = Callable[["Gang", "Lanes", Any], None]
@@ -64,6 +66,11 @@ class Operation:
 
     def unmodelled(self) -> EmulatorError:
         """The error of a program that comes to an instruction which the emulator does not know."""
+        if self.form.opcode in _TEXTURES:
+            return self.error(
+                f"the emulator has no textures and no surfaces, which '{self.form}' accesses",
+                hints=["pass the array as a pointer, and load from that; the kernel compiles, and runs on a GPU"],
+            )
         return self.error(
             f"the emulator does not model '{self.form}'",
             hints=["docs/emulator.md lists what it models; the kernel compiles, and runs on a GPU"],

@@ -113,7 +113,7 @@ def _own_shared_bytes(machine: Machine) -> int:
 _REGISTERS: dict[str, Callable[[Gang], Array]] = {
     "laneid": lambda gang: np.arange(WARP, dtype=np.uint32),
     "warpid": lambda gang: gang.warp_numbers.astype(np.uint32),
-    "nwarpid": _of_shape(lambda machine: Target.parse(machine.shape.target).limits.warps_per_sm),
+    "nwarpid": _of_shape(lambda machine: Target.of_ptx(machine.shape.target).limits.warps_per_sm),
     # Each resident block has an SM of its own, or two share one.
     "smid": _by_block(lambda block: block.processor),
     "nsmid": _of_shape(lambda machine: max(1, len(machine.blocks))),

@@ -9,6 +9,7 @@ from functools import cache
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
+from cutecc.emulator.instructions import heap
 from cutecc.emulator.instructions.arrangement import arranged
 from cutecc.emulator.instructions.form import Form
 from cutecc.emulator.instructions.operation import Operation, Reader
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 FAMILIES = (
     *("integer", "carry", "logic", "floating", "half", "compare", "convert", "convert_packed"),
-    *("move", "loads_and_stores", "atomics", "warp", "cp_async", "ldmatrix", "mma", "wgmma"),
+    *("move", "loads_and_stores", "atomics", "warp", "cp_async", "ldmatrix", "mma", "wmma", "wgmma"),
     *("tcgen05_allocation", "tcgen05_transfer", "tcgen05_pipe", "tcgen05_copy", "tcgen05_mma"),
     *("barriers", "cluster_barrier", "fences", "mbarrier", "bulk_groups", "bulk", "tensor_copy", "tensormap"),
     *("cluster", "launch_control", "control_hints", "calls", "video"),
@@ -82,6 +83,8 @@ def decode(module: Module, kernel: str, limits: Limits = Limits()) -> Program:
     program.stops = _stops(program)
     if graph.has(lambda each: Special("%envreg1") in each.operands):
         program.grid_workspace = layout.take_grid_workspace()
+    if graph.has(lambda each: callee_of(each) in heap.NAMES and not graph.callees(each)):
+        program.heap = layout.take_heap()
     program.module_image = bytes(layout.image)
     program.shared_bytes = layout.shared_bytes
     program.local_bytes = layout.local_bytes if program.stack is None else program.stack.bytes

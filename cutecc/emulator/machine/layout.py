@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from cutecc.emulator.limits import Limits
 from cutecc.emulator.machine.program import reserved_shared_bytes
+from cutecc.emulator.memory.heap import IMAGE_BYTES
 from cutecc.emulator.memory.spaces import FUNCTION_APERTURE, MODULE_APERTURE, OFFSET_MASK, SHARED_APERTURE
 from cutecc.errors import EmulatorError
 from cutecc.ptx.declarations import TYPE_BYTES
@@ -92,6 +93,10 @@ class Layout:
     def take_grid_workspace(self) -> int:
         """The address of zeros that the runtime gives the blocks of a cooperative launch to meet by."""
         return self._take_module(Variable("the grid's workspace", "global", "b32", _WORKSPACE_WORDS, 16))[1]
+
+    def take_heap(self) -> int:
+        """Where in the module's memory the device's heap begins."""
+        return self._take_module(Variable("the heap", "global", "b8", IMAGE_BYTES, 16))[1] & OFFSET_MASK
 
     def _take_shared(self, variable: Variable) -> int:
         address = -(-self.shared_bytes // variable.align) * variable.align

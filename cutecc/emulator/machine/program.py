@@ -46,6 +46,8 @@ class Program:
     """Function → names of its registers; their slots follow one another, functions in this order."""
     module_image: bytes = b""
     """Initial bytes of the module's `.global` and `.const` variables, at their `MODULE_APERTURE` offsets."""
+    heap: int | None = None
+    """Where in the module's memory the heap begins; `None` where nothing allocates."""
     grid_workspace: int = 0
     """The address of what blocks that are launched cooperatively meet by, where the kernel asks for it."""
     shared_bytes: int = 0

@@ -67,6 +67,12 @@ class Watch:
     def multiplied(self, operation: Operation, flops: int) -> None:
         """A multiplication is issued whose shape the instruction does not say, with so many products and sums."""
 
+    def allocated(self, address: int, size: int) -> None:
+        """A thread is given memory of the heap, which nobody knows anything of."""
+
+    def freed(self, gang: Gang, lanes: Lanes, operation: Operation, address: int, size: int) -> None:
+        """A thread, the only one of `lanes`, gives such memory back."""
+
     def tensor_allocation(
         self, gang: Gang, lanes: Lanes, operation: Operation, number: int, allocation: TensorAllocation
     ) -> None:

@@ -12,6 +12,7 @@ from cutecc.emulator.machine.program import Program, reserved_shared_bytes
 from cutecc.emulator.memory.allocations import Allocation
 from cutecc.emulator.memory.conflicts import Update, apply_update
 from cutecc.emulator.memory.global_memory import GlobalMemory
+from cutecc.emulator.memory.heap import Heap
 from cutecc.emulator.memory.names import Names
 from cutecc.emulator.memory.poison import SharedStart, poison
 from cutecc.emulator.memory.region import Region, value_dtype
@@ -109,6 +110,8 @@ class Memory:
         self._local = Region(0, local)
         self._param = Region(0, _read_only(parameters))
         self._module = Region(0, module)
+        self.heap = None if program.heap is None else Heap(module, program.heap)
+        """What kernels allocate, where this one may."""
         self._last: dict[Operation, Region] = {}
         """The region of global memory that an instruction accessed last."""
 
@@ -205,6 +208,11 @@ class Memory:
         before, self._shared = self._shared, region
         return before
 
+    def exchange_module(self, region: Region) -> Region:
+        """The same of the module's variables and the heap."""
+        before, self._module = self._module, region
+        return before
+
     def shared_index(self, gang: Gang, lanes: Lanes, addresses: Array) -> Array:
         """Where in `shared` each thread's address is, `int64`, whatever window it is written for: the own block's, a
         block's of the cluster, or generic. -1 where it lies in no block's shared memory; bounds of what starts there
@@ -235,7 +243,10 @@ class Memory:
             return self._global.describe(address)
         if space == "shared":
             return self._windows.describe(address)
-        return f"{space}+{address & OFFSET_MASK}"
+        offset = address & OFFSET_MASK
+        if space == "module" and self.heap is not None and self.heap.holds(offset):
+            return self.heap.describe(offset)
+        return f"{space}+{offset}"
 
     def describer(self, space: str, addresses: Array) -> Callable[[int, int], str]:
         """What describes the address of a thread by its row and lane."""
@@ -370,8 +381,8 @@ class Memory:
             text = f"{_DOES[kind]} a kernel parameter"
             self._fault("out-of-bounds", text, operation, gang, lanes.mask, space, addresses)
             return []
-        if space == "shared" and self._windows.reserved and gang.machine.collect is not None:
-            self._report_reserved(request, lanes, index)
+        if gang.machine.collect is not None:
+            self._report_in_window(request, lanes, space, index)
         if tell and space != "param":  # parameters never change
             watch = gang.machine.watch
             if space == "module":
@@ -395,12 +406,25 @@ class Memory:
             name = gaps.tensor_at(int(offsets.reshape(-1)[wrong.argmax()]))
             self._report(request, "global", wrong, f"{size} bytes between the elements of {name}")
 
+    def _report_in_window(self, request: _Request, lanes: Lanes, space: str, index: Array) -> None:
+        """Find accesses that hardware lets pass: to what is nobody's."""
+        if space == "shared" and self._windows.reserved:
+            self._report_reserved(request, lanes, index)
+        if space == "module" and self.heap is not None:
+            self._report_outside(request, lanes, self.heap.outside(index, request.size))
+
     def _report_reserved(self, request: _Request, lanes: Lanes, index: Array) -> None:
         """Find accesses to the start of a block's shared memory, which is the system's."""
         wrong = lanes.mask & (index % self.shared_stride < self._windows.reserved)
         if wrong.any():
             text = f"{request.size} bytes of the shared memory that is reserved for the system"
             self._report(request, "shared", wrong, text)
+
+    def _report_outside(self, request: _Request, lanes: Lanes, outside: Mask) -> None:
+        """Find accesses to the heap beside what is allocated there."""
+        wrong = lanes.mask & outside
+        if wrong.any():
+            self._report(request, "module", wrong, f"{request.size} bytes of the heap that are not allocated")
 
     def _window(self, space: str) -> tuple[Region, int]:
         """Where a window's bytes are, and how many a thread may access."""

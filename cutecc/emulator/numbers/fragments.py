@@ -52,9 +52,9 @@ class MatrixFragment:
 
     @property
     def holders(self) -> Array:
-        """For each element of the matrix, row by row: where it is in the fragment, flat."""
+        """For each element of the matrix, row by row: where it is in the fragment, flat; of several copies the last."""
         found = np.empty(self.shape[0] * self.shape[1], np.intp)
-        found[self.places] = np.arange(found.size)
+        found[self.places] = np.arange(self.places.size)
         return found
 
 

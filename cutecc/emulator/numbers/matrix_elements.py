@@ -63,8 +63,12 @@ def bits(values: Array, type_: str, saturate: bool = False) -> Array:
     """Results as 32-bit words (64-bit ones of `f64`), each rounded once to nearest.
 
     Neighbours in the last axis share a word where a word holds several. Integers wrap around unless they
-    `saturate`. A NaN is the one that the hardware makes, 0x7fffffff and 0x7fff.
+    `saturate`, which has floats stay finite, and 0 for a NaN. A NaN is the one that the hardware makes, 0x7fffffff and
+    0x7fff.
     """
+    if saturate and type_ in ("f16", "f32"):
+        most = float(np.finfo(np.dtype(type_.replace("f", "float"))).max)
+        values = np.where(np.isnan(values), 0.0, np.clip(values, -most, most))
     match type_:
         case "f64":
             return values.view(np.uint64)

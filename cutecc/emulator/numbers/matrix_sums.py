@@ -109,6 +109,18 @@ def in_halves(result: Result, stored_by_element: int) -> Sum:
     return total
 
 
+def in_steps(add: Sum, depth: int) -> Sum:
+    """Several instructions one after the other, of so much of K each, in ascending K."""
+
+    def total(left: Array, right: Array, added: Array) -> Array:
+        for start in range(0, left.shape[-1], depth):
+            part = slice(start, start + depth)
+            added = add(left[..., part], right[..., part, :], added)
+        return added
+
+    return total
+
+
 def one_by_one(left: Array, right: Array, added: Array) -> Array:
     """Of `m8n8k4` with D of `f32`. Each product of two `f16` is an `f32`."""
     found = np.zeros(added.shape, np.float32)

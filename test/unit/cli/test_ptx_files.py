@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from cutecc import emulate_ptx
+from cutecc import EmulatorOptions, emulate_ptx
 from cutecc.cli import main
 from cutecc.errors import Error
 
@@ -47,6 +47,19 @@ def test_nvcc(tmp_path: Path) -> None:
     command = f"run {PTX}/block_sum.ptx --device cpu {SUM} --reference {reference}:sums --outputs sums --json"
     assert json.loads(cutecc(command))["ok"]
     assert "nothing found" in cutecc(f"sanitize {PTX}/block_sum.ptx {SUM}")
+
+
+def test_nvcc_for_an_old_target() -> None:
+    """A kernel of `nvcuda::wmma`, for sm_75."""
+    text = (PTX / "tile_product.ptx").read_text()
+    random = np.random.default_rng(0)
+    a, b = (random.standard_normal((48, 48)).astype(np.float16) for _ in range(2))
+    c = np.zeros((48, 48), np.float32)
+    options = EmulatorOptions(check="all", counters=True)
+    found = emulate_ptx(text, grid=(3, 3), block=32, args=[a, b, c, 48, 48], options=options)
+    assert found.ok and found.counters is not None
+    assert found.counters.total().matrix_operations == 3**3
+    assert np.allclose(c, a.astype(np.float32) @ b.astype(np.float32), atol=1e-4)
 
 
 def test_triton() -> None:

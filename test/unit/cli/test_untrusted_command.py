@@ -78,11 +78,40 @@ def test_printed_text_does_nothing_to_the_terminal(tmp_path: Path) -> None:
     assert r"\x1b[2Jk 0" in done.stdout and "\x1b" not in done.stdout
 
 
+PTX = Path(__file__).parents[3] / "examples" / "ptx"
+SUM = ("--grid", "4", "--block", "64", "--arg", "x=f32[256]", "--arg", "sums=f32[4]", "--arg", "n=i32=256")
+
+
+def test_ptx() -> None:
+    done = cutecc("run", PTX / "block_sum.ptx", *SUM, "--untrusted", "--json")
+    (run,) = json.loads(done.stdout)["runs"]
+    assert run["emulator"]["confined_by"][0] == "setrlimit"
+    done = cutecc("sanitize", PTX / "unordered_sum.ptx", *SUM, "--untrusted")
+    assert done.returncode == 1 and "race" in done.stdout and "confined by setrlimit" in done.stdout
+    # What a file of that name has is none of the kernel's.
+    assert "part[thread] +=" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("limit", "what"), [("ptx=1KiB", "1.0 KiB"), ("registers=3", "3 registers"), ("seconds=0.2", "0.2 s")]
+)
+def test_limits_of_ptx(limit: str, what: str, tmp_path: Path) -> None:
+    path = tmp_path / "loop.ptx"
+    text = (PTX / "block_sum.ptx").read_text()
+    path.write_text(text.replace("ret;", "again: bra again;"))
+    done = cutecc("run", path, *SUM, "--untrusted", "--limit", limit)
+    assert done.returncode == 3 and f"more than the limit of {what}" in done.stderr, done.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("run", ADD, "--untrusted"), "--untrusted is for bundles, and compiling"),
-        (("sanitize", ADD, "--untrusted"), "--untrusted is for bundles, and compiling"),
+        (
+            ("run", PTX / "block_sum.ptx", *SUM, "--untrusted", "--device", "cuda:0"),
+            "--untrusted is for the CPU emulator",
+        ),
+        (("run", ADD, "--untrusted"), "--untrusted is for bundles and PTX, and compiling"),
+        (("sanitize", ADD, "--untrusted"), "--untrusted is for bundles and PTX, and compiling"),
         (("run", "BUNDLE", "--untrusted", "--device", "cuda:0"), "--untrusted is for the CPU emulator"),
         (("run", "BUNDLE", "--limit", "seconds=1", "--device", "cuda:0"), "--limit is for the CPU emulator"),
         (("run", "BUNDLE", "--device", "cpu", "--limit", "secands=1"), "there is no limit 'secands'"),

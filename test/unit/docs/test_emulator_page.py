@@ -41,6 +41,7 @@ TITLES = {
     "cp_async": "`cp.async`",
     "ldmatrix": "matrix loads and stores",
     "mma": "matrix products",
+    "wmma": "matrices that a warp keeps in its own order",
     "wgmma": "warpgroup products",
     "barriers": "barriers of blocks and warps",
     "cluster_barrier": "cluster barriers",
@@ -65,7 +66,7 @@ TITLES = {
 
 SHOWN_IN_PARTS = {
     *("bar", "barrier", "cp", "fence", "griddepcontrol", "mbarrier", "red", "st", "tcgen05"),
-    *("tensormap", "wgmma"),
+    *("tensormap", "wgmma", "wmma"),
 }
 """Opcodes whose first modifiers tell operations apart; of others, types do."""
 STATE_SPACE_OR_MANNER = {"global", "sync", "aligned"}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from cutecc.emulator.machine.block import Block, Cluster
 from cutecc.emulator.machine.gang import Gang
 from cutecc.emulator.machine.lanes import Lanes
 from cutecc.emulator.machine.machine import Machine, Shape
+from cutecc.emulator.machine.program import Program
 from cutecc.emulator.machine.watch import Watch
 from cutecc.emulator.memory.memory import Memory, initialised
 from cutecc.emulator.memory.tensor_memory import COLUMNS, TensorAllocation, tensor_memory_of
@@ -47,7 +47,8 @@ class Chip:
         size = max(len(each.shared) for each in blocks)
         count, self.target, self.registers = len(blocks), target, dict(registers)
         shape = Shape((count, 1, 1), (threads, 1, 1), target=target)
-        memory = Memory(SimpleNamespace(shared_bytes=size, local_bytes=0), shape, count, b"", [], initialised(b""))  # pyright: ignore[reportArgumentType]
+        program = Program("k", target, shared_bytes=size)
+        memory = Memory(program, shape, count, b"", [], initialised(b""))
         self.machine = Machine(shape, memory, watch or Watch(), print)
         self.machine.eager = True
         self.faults: list[Finding] = []

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import cutecc
+from cutecc.errors import EmulatorError
 
 WORKSPACE = """.version 8.0
 .target sm_80
@@ -76,3 +77,13 @@ def test_several_integers_in_a_register(operation: str, count: int, how: str) ->
             found = found.clip(np.iinfo(kind).min, np.iinfo(kind).max)
         expected = np.ascontiguousarray(found.astype(kind)).view(np.uint32)[:, 0]
     assert video(f"{operation}{count}.{how}", a, b, 5).tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize(
+    "form", ["tex.1d.v4.f32.s32 {%f, %f, %f, %f}, [%rd, {%r}]", "suld.b.1d.b32.trap %r, [%rd, {%r}]"]
+)
+def test_textures_are_refused_in_plain_words(form: str) -> None:
+    text = f""".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 t) {{
+      .reg .b64 %rd; .reg .b32 %r; .reg .f32 %f; ld.param.u64 %rd, [t]; mov.u32 %r, 0; {form}; ret; }}"""
+    with pytest.raises(EmulatorError, match="the emulator has no textures and no surfaces, which '"):
+        cutecc.emulate_ptx(text, grid=1, block=1, args=[None])

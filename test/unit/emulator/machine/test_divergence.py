@@ -273,7 +273,7 @@ def test_threads_that_have_exited_are_not_waited_for() -> None:
 
 
 def test_an_instruction_that_is_not_modelled_is_named_where_it_is_executed() -> None:
-    body = PROLOGUE + "  setp.eq.u32 %p1, %r1, 99;\n  @%p1 wmma.load.a.sync.aligned.row.m16n16k16.f16 %r5, [%rd1];\n"
+    body = PROLOGUE + "  setp.eq.u32 %p1, %r1, 99;\n  @%p1 wmma.load.a.sync.aligned.row.m16n16k8.f16 %r5, [%rd1];\n"
     run(body, np.zeros(32, np.uint32))
     body = body.replace("99;", "3;")
     with pytest.raises(EmulatorError, match="does not model 'wmma") as caught:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from cutecc.emulator.machine.fragment import Waiting
 from cutecc.emulator.machine.gang import Gang
 from cutecc.emulator.machine.lanes import Lanes
 from cutecc.emulator.machine.machine import Machine, Shape
+from cutecc.emulator.machine.program import Program
 from cutecc.emulator.machine.watch import Watch
 from cutecc.emulator.memory.memory import Memory, initialised
 
@@ -38,7 +38,7 @@ class Warps:
         together: bool = True,
     ) -> None:
         """All warps are one gang, or (not `together`) each is one."""
-        program = SimpleNamespace(shared_bytes=shared, local_bytes=0)
+        program = Program("k", "sm_90a", shared_bytes=shared)
         shape = Shape((blocks, 1, 1), (threads, 1, 1))
         self.types = types
         self.memory = Memory(program, shape, blocks, b"", [], initialised(b""), shared_start="zero")

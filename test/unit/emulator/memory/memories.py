@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from cutecc.arguments.arrays import read_array
 from cutecc.emulator.checks.finding import Finding
 from cutecc.emulator.machine.block import Block, Cluster
 from cutecc.emulator.machine.machine import Machine, Shape
+from cutecc.emulator.machine.program import Program
 from cutecc.emulator.machine.watch import Watch
 from cutecc.emulator.memory.allocations import Allocation, tensor_allocation
 from cutecc.emulator.memory.memory import Memory, initialised
@@ -43,7 +43,7 @@ def machine_with(
     """A machine whose global memory is these arrays. With `clustered` all blocks are one cluster. With `findings`
     faults are collected there."""
     shape = Shape((blocks, 1, 1), (threads, 1, 1), target=target)
-    program = SimpleNamespace(shared_bytes=shared, local_bytes=local)
+    program = Program("k", target, shared_bytes=shared, local_bytes=local)
     allocations = [allocation(array, name) for name, array in (arrays or {}).items()]
     memory = Memory(program, shape, blocks, parameters, allocations, initialised(module), shared_start="zero")
     machine = make_machine(threads, blocks, memory=memory, watch=watch, shape=shape)
