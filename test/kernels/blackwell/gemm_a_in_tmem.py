@@ -1,7 +1,7 @@
 """Two products in a row for Blackwell data-centre GPUs: the result of the first is a factor of the second.
 
-Exercises a first factor in tensor memory, where threads store it, half as wide as the sums it was; and a load and a store
-of tensor memory in one epilogue.
+Exercises a first factor in tensor memory, where threads store it in the place of the sums that it was, in half as many
+columns; and tensor memory that is loaded and stored between products.
 """
 
 # cutecc: entry = "gemm_a_in_tmem"

@@ -116,7 +116,7 @@ def store(load, sums, tile, thread):
 
 @cute.jit
 def gemm_fp8(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, half: cute.Tensor):
-    """c = half = a @ b.T for (M, K), (N, K) and (M, N) tensors, `a` contiguous along M; 128 divides M and 64 divides N."""
+    """c = half = a @ b.T for (M, K), (N, K) and (M, N) tensors, `a` contiguous along M; 128 divides M, 64 divides N."""
     mma, half_mma = make_mma(cutlass.Float32), make_mma(cutlass.Float16)
     a_layout = sm100.make_smem_layout_a(mma, TILE, A, 1)
     b_layout = sm100.make_smem_layout_b(mma, TILE, B, 1)

@@ -104,9 +104,7 @@ def gemm_kernel(
 def gemm_int8(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor):
     """c = a @ b.T for (M, K), (N, K) and (M, N) tensors, `b` contiguous along N; 64 divides M and N."""
     majors = OperandMajorMode.K, OperandMajorMode.MN
-    op = tcgen05.MmaI8Op(
-        cutlass.Int8, (TILE_M, TILE_N, 32), tcgen05.CtaGroup.ONE, tcgen05.OperandSource.SMEM, *majors
-    )
+    op = tcgen05.MmaI8Op(cutlass.Int8, (TILE_M, TILE_N, 32), tcgen05.CtaGroup.ONE, tcgen05.OperandSource.SMEM, *majors)
     tiled_mma = cute.make_tiled_mma(op)
     a_layout = sm100.make_smem_layout_a(tiled_mma, TILE, cutlass.Int8, 1)
     b_layout = sm100.make_smem_layout_b(tiled_mma, TILE, cutlass.Int8, 1)

@@ -79,11 +79,12 @@ def gemm_kernel(
 
     if warp == 0:
         # Of a this block loads a share for its row of the cluster, of b one for its column.
+        across, down = cute.make_layout(CLUSTER_N), cute.make_layout(CLUSTER_M)
         to_a, from_a = cpasync.tma_partition(
-            tma_a, rank_n, cute.make_layout(CLUSTER_N), cute.group_modes(staged_a, 0, 3), cute.group_modes(tiles_a, 0, 3)
+            tma_a, rank_n, across, cute.group_modes(staged_a, 0, 3), cute.group_modes(tiles_a, 0, 3)
         )
         to_b, from_b = cpasync.tma_partition(
-            tma_b, rank_m, cute.make_layout(CLUSTER_M), cute.group_modes(staged_b, 0, 3), cute.group_modes(tiles_b, 0, 3)
+            tma_b, rank_m, down, cute.group_modes(staged_b, 0, 3), cute.group_modes(tiles_b, 0, 3)
         )
         place = (0, rank_m, rank_n, 0)
         row = cpasync.create_tma_multicast_mask(cluster, place, mcast_mode=2)

@@ -1,4 +1,4 @@
-"""GEMM on f32 data that counts as tf32, for Blackwell data-centre GPUs: both factors transposed, not contiguous along K.
+"""GEMM on f32 data rounded to tf32 for Blackwell data-centre GPUs: both factors transposed, not contiguous along K.
 
 Exercises the swizzle of 128 bytes that moves 32 bytes at a time, the only one for transposed factors of 32 bits; TMA
 that rounds; and an epilogue clipped at the edges.
