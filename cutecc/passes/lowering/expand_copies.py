@@ -16,7 +16,15 @@ from cutecc.passes.leaf_conversion import Converted, LeafConversion, converts_le
 from cutecc.passes.lowering.atoms.registry import CopyRow, copy_atom, copy_row, find_copy_row
 from cutecc.passes.lowering.values.leaves import Leaves, pack
 from cutecc.passes.lowering.values.loops import unrolled_loop
-from cutecc.passes.lowering.values.tensors import Tile, known_count, modes_of, operand_of, tensor_value
+from cutecc.passes.lowering.values.tensors import (
+    Coordinates,
+    Operand,
+    Tile,
+    known_count,
+    modes_of,
+    operand_of,
+    tensor_value,
+)
 from cutecc.passes.registry import register
 
 _COPIES, _PREFETCHES = ("cute.copy", "cute.copy_atom_call"), ("cute.prefetch", "cute.prefetch_atom_call")
@@ -96,7 +104,7 @@ def _expand(copy: ir.Operation, leaves: Leaves) -> None:
     sources, destinations, predicates = groups
     first = [modes_of(each)[0] for each in (*sources[:1], *destinations[:1])]
     counts = _counts(row, atom, first, predicated=bool(predicates))
-    tiles = [[Tile.of(each, count) for each in group] for group, count in zip(groups, counts, strict=False)]
+    tiles = [_tiles(group, count) for group, count in zip(groups, counts, strict=False)]
     # There is a predicate for each atom.
     tiles.append([Tile.single(each, tiles[0][0].repeated) for each in predicates])
     turns = [tile.turns for group in tiles for tile in group]
@@ -110,3 +118,15 @@ def _expand(copy: ir.Operation, leaves: Leaves) -> None:
         else:
             destination, predicate = others
             cute.copy_atom_call(atom_value, source, destination, pred=predicate[0] if predicate else None)
+
+
+def _tiles(group: Sequence[Operand], count: int) -> list[Tile]:
+    """Of what is copied, or of where to: the first with what stands beside it.
+
+    Beside coordinates that is the number of a row for each element, beside memory one element for each atom.
+    """
+    first, *others = group
+    tile = Tile.of(first, count)
+    if isinstance(first, Coordinates):
+        return [tile, *(Tile.of(each, count) for each in others)]
+    return [tile, *(Tile.single(each, tile.repeated) for each in others)]

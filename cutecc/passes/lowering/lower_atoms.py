@@ -41,10 +41,10 @@ class LowerAtoms(LeafConversion):
         (atom_value,), *groups = segments(call)
         atom = copy_atom(view(atom_value.type))
         row = copy_row(atom, self._target)
-        (source, *gathered), (destination, *scattered), predicates = (
+        (source, *beside_source), (destination, *beside_destination), predicates = (
             [operand_of(value, leaves) for value in group] for group in groups
         )
-        rows = [in_memory(each) for each in (*gathered, *scattered)]
+        beside = [in_memory(each) for each in (*beside_source, *beside_destination)]
         condition = None
         if predicates:
             (predicate,) = predicates
@@ -53,7 +53,7 @@ class LowerAtoms(LeafConversion):
         own = condition if row.has_predicate else None
         with only_if(None if row.has_predicate else condition):
             fields = _fields(row.state, atom_value, leaves)
-            write(row, Copy(atom, (source, destination), own, fields, rows[0] if rows else None), destination)
+            write(row, Copy(atom, (source, destination), own, fields, beside[0] if beside else None), destination)
         return []
 
     @converts_leaves("cute.prefetch_atom_call")

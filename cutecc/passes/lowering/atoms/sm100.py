@@ -12,7 +12,7 @@ from typing import Any, Final
 from cutecc.errors import Error
 from cutecc.ir import llvm_types
 from cutecc.ir.mlir import ir, llvm, nvvm
-from cutecc.ir.types import CopyAtom, MmaAtom
+from cutecc.ir.types import CopyAtom, MmaAtom, Scalar
 from cutecc.passes.lowering.atoms.registers import as_registers, store_registers
 from cutecc.passes.lowering.atoms.registry import State, copies, multiplies
 from cutecc.passes.lowering.atoms.uses import Copy, Product, in_memory
@@ -168,6 +168,29 @@ def load_tensor_memory(copy: Copy) -> None:
     )
     registers = [loaded] if count == 1 else elements_of(loaded)
     store_registers(registers, copy.destination, count * 32 // copy.destination.element.bits)
+
+
+@copies(
+    "tmem_load_red",
+    takes=lambda atom: atom.parameters["lanes"] == 32 and atom.element == Scalar("f32"),
+    chips=lambda chip: _is_data_centre(chip) and (chip.major, chip.minor) != (10, 0),
+)
+def load_reduced(copy: Copy) -> None:
+    """`tcgen05.ld.red`: the same of columns of `f32`, and beside it the largest or smallest number of each lane."""
+    count = _registers(copy.atom)
+    number = ir.F32Type.get()
+    kind: str = copy.atom.parameters["reduction"]
+    loaded, extreme = nvvm.tcgen05_ld_red(
+        ir.VectorType.get([count], number),
+        number,
+        _shape(copy.atom),
+        ir.Attribute.parse(f"#nvvm<reduction_kind {kind.removesuffix('abs')}>"),
+        _tensor_memory(copy.source.pointer),
+        abs=kind.endswith("abs"),
+        nan=bool(copy.atom.parameters.get("nan")),
+    )
+    copy.destination.store([loaded], count)
+    copy.reduced.store([vector_of([extreme])], 1)
 
 
 @copies("tmem_store", chips=_is_data_centre)

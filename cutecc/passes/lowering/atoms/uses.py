@@ -25,8 +25,9 @@ class Copy:
     """An `i1`, of an atom whose instruction has one; all others stand under a condition."""
     fields: Mapping[str, ir.Value]
     """What the kernel told the atom, by the names in its row's state."""
-    row_numbers: Tensor | None = None
-    """Beside coordinates: of each row of a gather or scatter, its number in the tensor."""
+    beside: Tensor | None = None
+    """What stands beside from or to what: of each row of a gather or scatter, its number in the tensor; of a load that
+    reduces, where the result of that goes."""
 
     @property
     def source(self) -> Tensor:
@@ -49,7 +50,7 @@ class Copy:
     @property
     def rows(self) -> list[ir.Value]:
         """Which rows of the tensor a gather or scatter takes, an `i32` each."""
-        numbers = self.row_numbers
+        numbers = self.beside
         if numbers is None or not isinstance(numbers.layout, Layout) or numbers.element != Scalar("i32"):
             raise Error("TMA gathers and scatters rows by a tensor of i32 beside the coordinates")
         # All elements of a row have its number.
@@ -59,6 +60,12 @@ class Copy:
             load_element(numbers.element, type, numbers.address(offset), numbers.alignment_at(offset))
             for offset in (each(row) for row in range(known_count(each.size)))
         ]
+
+    @property
+    def reduced(self) -> Tensor:
+        """Where what a load reduces to goes."""
+        assert self.beside is not None, "the operation has two destinations"
+        return self.beside
 
     @property
     def count(self) -> int:
