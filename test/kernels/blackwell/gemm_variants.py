@@ -78,7 +78,7 @@ class Gemm:
         tmem_address = allocator.allocate_array(cutlass.Int32)
         staged_a, staged_b = (
             allocator.allocate_tensor(dtype, layout.outer, 1024, swizzle=layout.inner)
-            for dtype, layout in zip(self.types, (a_layout, b_layout))
+            for dtype, layout in zip(self.types, (a_layout, b_layout), strict=True)
         )
         if thread == 0:
             cute.arch.mbarrier_init(loaded, 1)
