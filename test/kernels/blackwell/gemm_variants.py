@@ -1,4 +1,4 @@
-"""GEMM for Blackwell data-centre GPUs of whatever types, majors and sizes the tensor cores take, by one block or a pair.
+"""GEMM for Blackwell data-centre GPUs of any types, majors and sizes that tensor cores take, by one block or a pair.
 
 Exercises, with `--entry` and `--arg`, every kind of product without scales: the tile decides about the swizzle, and the
 tensors about the rest. As it is here: unsigned bytes, both factors transposed, a pair of blocks with 64 rows each.
@@ -27,7 +27,7 @@ class Gemm:
     """c = a @ b.T for (M, K), (N, K) and (M, N) tensors of any sizes that TMA can address.
 
     `tile` has the rows, the columns and the depth that a block, or with `pair` two, compute at a time. The type of c is
-    that of the sums; f32 data is rounded to tf32.
+    that of the sums; f32 data is rounded to tf32, and elements of 6 and 4 bits get a byte each.
     """
 
     def __init__(self, tile=(128, 64, 64), pair: bool = False):
@@ -38,16 +38,19 @@ class Gemm:
     @cute.jit
     def __call__(self, a: cute.Tensor, b: cute.Tensor, c: cute.Tensor):
         """Launch the kernel."""
-        tile_m, tile_n, _ = tile = self.tile
-        self.types = tuple(
-            cutlass.TFloat32 if each.element_type is cutlass.Float32 else each.element_type for each in (a, b)
-        )
+        tile_m, tile_n, tile_k = tile = self.tile
+        types = a.element_type, b.element_type
+        self.types = tuple(staged_type(each) for each in types)
+        # Of a tile of each. Elements of 6 and 4 bits count as they are in global memory.
+        self.loaded_bytes = (tile_m * types[0].width + tile_n * types[1].width) * tile_k // 8
         majors = (LayoutEnum.from_tensor(each).mma_major_mode() for each in (a, b))
-        tiled_mma = sm100.make_trivial_tiled_mma(*self.types, *majors, c.element_type, self.group, tile[:2])
+        tiled_mma = sm100.make_trivial_tiled_mma(*types, *majors, c.element_type, self.group, tile[:2])
         a_layout = sm100.make_smem_layout_a(tiled_mma, tile, self.types[0], 1)
         b_layout = sm100.make_smem_layout_b(tiled_mma, tile, self.types[1], 1)
         load = cpasync.CopyBulkTensorTileG2SOp(self.group)
-        internal_a, internal_b = (each if each is cutlass.TFloat32 else None for each in self.types)
+        internal_a, internal_b = (
+            staged if staged is not each else None for staged, each in zip(self.types, types, strict=True)
+        )
         tma_a, a_tma = cute.nvgpu.make_tiled_tma_atom_A(load, a, a_layout, tile, tiled_mma, internal_type=internal_a)
         tma_b, b_tma = cute.nvgpu.make_tiled_tma_atom_B(load, b, b_layout, tile, tiled_mma, internal_type=internal_b)
         self.kernel(tma_a, a_tma, tma_b, b_tma, c, tiled_mma, a_layout, b_layout).launch(
@@ -105,14 +108,13 @@ class Gemm:
         to_b, from_b = cpasync.tma_partition(
             tma_b, 0, alone, cute.group_modes(staged_b, 0, 3), cute.group_modes(tiles_b, 0, 3)
         )
-        block_bytes = cute.size_in_bytes(self.types[0], a_layout) + cute.size_in_bytes(self.types[1], b_layout)
 
         phase = cutlass.Int32(0)
         for step in range(cute.size(tiles_a, mode=[3])):
             if warp == 0:
                 if rank == 0:
                     with cute.arch.elect_one():
-                        cute.arch.mbarrier_arrive_and_expect_tx(loaded, self.blocks * block_bytes)
+                        cute.arch.mbarrier_arrive_and_expect_tx(loaded, self.loaded_bytes)
                 cute.copy(tma_a, from_a[None, step], to_a[None, 0], tma_bar_ptr=loaded)
                 cute.copy(tma_b, from_b[None, step], to_b[None, 0], tma_bar_ptr=loaded)
                 if rank == 0:
@@ -156,6 +158,13 @@ class Gemm:
         else:
             cute.arch.cluster_arrive()
             cute.arch.cluster_wait()
+
+
+def staged_type(dtype):
+    """What elements are in shared memory."""
+    if dtype is cutlass.Float32:
+        return cutlass.TFloat32
+    return cutlass.Uint8 if dtype.width < 8 else dtype
 
 
 def reference(a, b, c):
