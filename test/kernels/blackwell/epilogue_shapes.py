@@ -27,6 +27,7 @@ F32_ROUNDS = (  # loads of sums, stores of what is made of them, and loads of th
     (tcgen05.Ld16x64bOp(x16), tcgen05.St16x64bOp(x16), tcgen05.Ld16x128bOp(x4)),
     (tcgen05.Ld16x128bOp(x4), tcgen05.St16x128bOp(x4), tcgen05.Ld16x256bOp(x2)),
     (tcgen05.Ld16x256bOp(x2), tcgen05.St16x256bOp(x2), tcgen05.Ld32x32bOp(x8)),
+    (tcgen05.Ld16x32bx2Op(x8), tcgen05.St16x32bx2Op(x8), tcgen05.Ld32x32bOp(x16)),
 )
 PACK, UNPACK = tcgen05.Pack.PACK_16b_IN_32b, tcgen05.Unpack.UNPACK_32b_IN_16b
 F16_ROUNDS = (  # the same with f16 in the middle, of which a register has two columns
