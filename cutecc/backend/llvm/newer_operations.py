@@ -288,15 +288,18 @@ def _reducing_load(operation: ir.Operation) -> None:
     address, *offset = operation.operands
     loaded, reduced = operation.results
     count, element = elements_of(loaded.type)
-    if element != "f32" or offset:
-        return
+    signed = "isSigned" in operation.attributes and operation.attributes["isSigned"].value
+    kind = element if element == "f32" else f"{'s' if signed else 'u'}32"
     flags = flag(operation, "abs", ".abs") + flag(operation, "nan", ".NaN")
-    way = f"{named(operation, 'shape').removeprefix('shape_')}.x{count}.{named(operation, 'op')}{flags}.f32"
+    way = f"{named(operation, 'shape').removeprefix('shape_')}.x{count}.{named(operation, 'op')}{flags}.{kind}"
     registers = ", ".join(f"${index}" for index in range(count))
-    text = f"tcgen05.ld.red.sync.aligned.{way} {{{registers}}}, ${count}, [${count + 1}];"
+    second_half = f", ${count + 2}" if offset else ""
+    text = f"tcgen05.ld.red.sync.aligned.{way} {{{registers}}}, ${count}, [${count + 1}]{second_half};"
+    given = [f"={REGISTERS[element].constraint}"] * (count + 1)
     with before(operation):
         place = llvm.ptrtoint(ir.IntegerType.get_signless(32), address)
-        *numbers, extreme = inline_assembly(text, [*["=f"] * (count + 1), "r"], [reduced.type] * (count + 1), [place])
+        constraints = [*given, "r", *("n" for _ in offset)]
+        *numbers, extreme = inline_assembly(text, constraints, [reduced.type] * (count + 1), [place, *offset])
         vector = llvm.mlir_undef(loaded.type)
         for index, number in enumerate(numbers):
             at = llvm.mlir_constant(ir.IntegerAttr.get(ir.IntegerType.get_signless(32), index))

@@ -25,7 +25,7 @@ from cutecc.passes.lowering.values.integers import constant
 from cutecc.passes.lowering.values.loops import one_thread
 from cutecc.passes.lowering.values.matrix_descriptors import TCGEN05
 from cutecc.passes.lowering.values.tensors import Matrices, Operand
-from cutecc.passes.lowering.values.vector_accesses import elements_of, vector_of
+from cutecc.passes.lowering.values.vector_accesses import elements_of, value_type, vector_of
 from cutecc.ptx.types import ELEMENT_TYPES
 from cutecc.target import Target
 
@@ -172,13 +172,16 @@ def load_tensor_memory(copy: Copy) -> None:
 
 @copies(
     "tmem_load_red",
-    takes=lambda atom: atom.parameters["lanes"] == 32 and atom.element == Scalar("f32"),
+    takes=lambda atom: atom.element in (Scalar("f32"), Scalar("i32")),
     chips=lambda chip: _is_data_centre(chip) and (chip.major, chip.minor) != (10, 0),
 )
 def load_reduced(copy: Copy) -> None:
-    """`tcgen05.ld.red`: the same of columns of `f32`, and beside it the largest or smallest number of each lane."""
+    """`tcgen05.ld.red`: the same of columns of 32 bits, and beside it the largest or smallest number of each lane.
+
+    Integers count as signed, as the wheel takes them.
+    """
     count = _registers(copy.atom)
-    number = ir.F32Type.get()
+    number = value_type(copy.atom.element)
     kind: str = copy.atom.parameters["reduction"]
     loaded, extreme = nvvm.tcgen05_ld_red(
         ir.VectorType.get([count], number),
@@ -188,6 +191,8 @@ def load_reduced(copy: Copy) -> None:
         _tensor_memory(copy.source.pointer),
         abs=kind.endswith("abs"),
         nan=bool(copy.atom.parameters.get("nan")),
+        is_signed=isinstance(number, ir.IntegerType) or None,
+        offset=_second_half(copy.atom),
     )
     copy.destination.store([loaded], count)
     copy.reduced.store([vector_of([extreme])], 1)
@@ -230,6 +235,8 @@ def _second_half(atom: CopyAtom) -> ir.Value | None:
     """How many columns behind the first half the other is."""
     if not _has_halves(atom):
         return None
+    if "half_split_off" in atom.parameters:
+        return constant(atom.parameters["half_split_off"], 64)
     packed = atom.parameters.get("pack16b") or atom.parameters.get("expand16b")
     return constant(atom.parameters["repeat"] * (2 if packed else 1), 64)
 
