@@ -283,6 +283,32 @@ def _packed_integers(operation: ir.Operation) -> None:
     assemble(operation, instruction, [], list(operation.operands), side_effects=False)
 
 
+def _reducing_load(operation: ir.Operation) -> None:
+    """`tcgen05.ld.red`: columns of tensor memory, and what they reduce to."""
+    address, *offset = operation.operands
+    loaded, reduced = operation.results
+    count, element = elements_of(loaded.type)
+    signed = "isSigned" in operation.attributes and operation.attributes["isSigned"].value
+    kind = element if element == "f32" else f"{'s' if signed else 'u'}32"
+    flags = flag(operation, "abs", ".abs") + flag(operation, "nan", ".NaN")
+    way = f"{named(operation, 'shape').removeprefix('shape_')}.x{count}.{named(operation, 'op')}{flags}.{kind}"
+    registers = ", ".join(f"${index}" for index in range(count))
+    second_half = f", ${count + 2}" if offset else ""
+    text = f"tcgen05.ld.red.sync.aligned.{way} {{{registers}}}, ${count}, [${count + 1}]{second_half};"
+    given = [f"={REGISTERS[element].constraint}"] * (count + 1)
+    with before(operation):
+        place = llvm.ptrtoint(ir.IntegerType.get_signless(32), address)
+        constraints = [*given, "r", *("n" for _ in offset)]
+        *numbers, extreme = inline_assembly(text, constraints, [reduced.type] * (count + 1), [place, *offset])
+        vector = llvm.mlir_undef(loaded.type)
+        for index, number in enumerate(numbers):
+            at = llvm.mlir_constant(ir.IntegerAttr.get(ir.IntegerType.get_signless(32), index))
+            vector = llvm.insertelement(vector, number, at)
+        loaded.replace_all_uses_with(vector)
+        reduced.replace_all_uses_with(extreme)
+    operation.erase()
+
+
 _LOWERINGS: dict[str, _Lowering] = {
     "nvvm.atomicrmw": _atomic,
     "nvvm.red": _reduction,
@@ -302,6 +328,7 @@ _LOWERINGS: dict[str, _Lowering] = {
     "nvvm.fmin": _extreme_of_three,
     "nvvm.fmax": _extreme_of_three,
     "nvvm.convert.and.pack.integer": _packed_integers,
+    "nvvm.tcgen05.ld.red": _reducing_load,
     "nvvm.convert.float.to.integer": _saturating_integer,
     "llvm.call_intrinsic": _called,
 }

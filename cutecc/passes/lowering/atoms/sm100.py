@@ -13,7 +13,7 @@ from typing import Any, Final
 from cutecc.errors import Error
 from cutecc.ir import llvm_types
 from cutecc.ir.mlir import arith, ir, llvm, nvvm
-from cutecc.ir.types import CopyAtom, MmaAtom
+from cutecc.ir.types import CopyAtom, MmaAtom, Scalar
 from cutecc.passes.lowering.atoms.registers import as_registers, store_registers
 from cutecc.passes.lowering.atoms.registry import State, copies, multiplies
 from cutecc.passes.lowering.atoms.uses import Copy, Product, in_memory
@@ -187,28 +187,35 @@ def load_tensor_memory(copy: Copy) -> None:
     store_registers(registers, copy.destination, count * 32 // copy.destination.element.bits)
 
 
-@copies("tmem_load_red", chips=lambda chip: chip.major == 10 and chip.minor == 3)
-def load_and_reduce(copy: Copy) -> None:
-    """`tcgen05.ld.red`: the same, and what is greatest or least of a thread's registers into another one."""
+@copies(
+    "tmem_load_red",
+    takes=lambda atom: atom.element in (Scalar("f32"), Scalar("i32")),
+    chips=lambda chip: _is_data_centre(chip) and (chip.major, chip.minor) != (10, 0),
+)
+def load_reduced(copy: Copy) -> None:
+    """`tcgen05.ld.red`: the same of columns of 32 bits, and beside it the largest or smallest number of each lane.
+
+    Integers count as signed, as the wheel takes them.
+    """
     if copy.second is None:
-        raise Error(
-            "a load that reduces has a second destination", hints=["cute.copy(atom, source, (values, reduced))"]
-        )
-    parameters = copy.atom.parameters
-    name = parameters["reduction"]
-    element = value_type(copy.destination.element)
-    values, reduced = nvvm.tcgen05_ld_red(
-        ir.VectorType.get([_registers(copy.atom)], element),
-        element,
+        hint = "cute.copy(atom, source, (values, reduced))"
+        raise Error("a load that reduces has a second destination", hints=[hint])
+    count = _registers(copy.atom)
+    number = value_type(copy.atom.element)
+    kind: str = copy.atom.parameters["reduction"]
+    loaded, extreme = nvvm.tcgen05_ld_red(
+        ir.VectorType.get([count], number),
+        number,
         _shape(copy.atom),
-        ir.Attribute.parse(f"#nvvm<reduction_kind {name.removesuffix('abs')}>"),
+        ir.Attribute.parse(f"#nvvm<reduction_kind {kind.removesuffix('abs')}>"),
         _tensor_memory(copy.source.pointer),
-        abs=name.endswith("abs"),
-        nan=bool(parameters.get("nan")),
+        abs=kind.endswith("abs"),
+        nan=bool(copy.atom.parameters.get("nan")),
+        is_signed=isinstance(number, ir.IntegerType) or None,
         offset=_second_half(copy.atom),
     )
-    copy.destination.store([values], _registers(copy.atom))
-    copy.second.store([vector_of([reduced])], 1)
+    copy.destination.store([loaded], count)
+    copy.second.store([vector_of([extreme])], 1)
 
 
 @copies("tmem_store", chips=_is_data_centre)
@@ -248,9 +255,10 @@ def _second_half(atom: CopyAtom) -> ir.Value | None:
     """How many columns behind the first half the other is."""
     if not _has_halves(atom):
         return None
+    if "half_split_off" in atom.parameters:
+        return constant(atom.parameters["half_split_off"], 64)
     packed = atom.parameters.get("pack16b") or atom.parameters.get("expand16b")
-    apart = atom.parameters.get("half_split_off") or atom.parameters["repeat"] * (2 if packed else 1)
-    return constant(apart, 64)
+    return constant(atom.parameters["repeat"] * (2 if packed else 1), 64)
 
 
 _MULTICASTS: Final = {"x4": "warpx4", "lw_0213": "warpx2_02_13", "lw_0123": "warpx2_01_23"}

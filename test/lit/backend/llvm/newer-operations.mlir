@@ -205,3 +205,27 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx90">] {
     llvm.return
   }
 }
+
+// -----
+
+// What a load of tensor memory reduces to is a register more.
+gpu.module @kernels [#nvvm.target<chip = "sm_103a", features = "+ptx90">] {
+  // CHECK-LABEL: .entry reducing_loads(
+  // CHECK: tcgen05.ld.red.sync.aligned.32x32b.x2.max.abs.f32 {[[A:%r[0-9]+]], [[B:%r[0-9]+]]}, [[C:%r[0-9]+]], {{\[}}[[P:%r[0-9]+]]];
+  // CHECK: st.volatile.global.v2.b32 [{{.*}}], {[[A]], [[B]]};
+  // CHECK: st.volatile.global.b32 [{{.*}}], [[C]];
+  // CHECK: tcgen05.ld.red.sync.aligned.32x32b.x2.min.NaN.f32 {%r{{[0-9]+}}, %r{{[0-9]+}}}, %r{{[0-9]+}}, {{\[}}[[P]]];
+  // CHECK: tcgen05.ld.red.sync.aligned.16x32bx2.x2.max.s32 {%r{{[0-9]+}}, %r{{[0-9]+}}}, %r{{[0-9]+}}, {{\[}}[[P]]], 8;
+  llvm.func @reducing_loads(%p: !llvm.ptr<6>, %o: !llvm.ptr<1>) attributes {gpu.kernel, nvvm.kernel} {
+    %0, %1 = nvvm.tcgen05.ld.red max %p {abs, shape = #nvvm.tcgen05_ldst_shape<shape_32x32b>} : vector<2xf32>, f32
+    llvm.store volatile %0, %o : vector<2xf32>, !llvm.ptr<1>
+    llvm.store volatile %1, %o : f32, !llvm.ptr<1>
+    %2, %3 = nvvm.tcgen05.ld.red min %p {nan, shape = #nvvm.tcgen05_ldst_shape<shape_32x32b>} : vector<2xf32>, f32
+    llvm.store volatile %3, %o : f32, !llvm.ptr<1>
+    %c8 = llvm.mlir.constant(8 : i64) : i64
+    %4, %5 = nvvm.tcgen05.ld.red max %p, %c8 {isSigned = true, shape = #nvvm.tcgen05_ldst_shape<shape_16x32bx2>}
+        : vector<2xi32>, i32
+    llvm.store volatile %5, %o : i32, !llvm.ptr<1>
+    llvm.return
+  }
+}
