@@ -12,10 +12,9 @@ from cutecc.ir.segments import segments
 from cutecc.ir.types import MemRef, MmaAtom, SmemDescriptorView, to_type, view
 from cutecc.layout import Layout, join, symbol
 from cutecc.layout.integers import Integer
-from cutecc.layout.tiled import values_of
 from cutecc.passes.leaf_conversion import Converted, LeafConversion, converts_leaves
 from cutecc.passes.lowering.atoms.registry import find_mma_row, mma_atom, mma_row, spelled
-from cutecc.passes.lowering.atoms.uses import in_memory
+from cutecc.passes.lowering.atoms.uses import in_memory, thread_counts
 from cutecc.passes.lowering.values.leaves import Leaves, pack
 from cutecc.passes.lowering.values.loops import unrolled_loop
 from cutecc.passes.lowering.values.tensors import (
@@ -121,7 +120,8 @@ def _is_one_atom(call: ir.Operation) -> bool:
 
 def _counts(atom: MmaAtom) -> list[int]:
     """How many values of D, A, B and C an atom takes of a thread."""
-    return [values_of(tv) for tv in (atom.c_tv, atom.a_tv, atom.b_tv, atom.c_tv) if tv is not None]
+    a, b, c = thread_counts(atom)
+    return [c, a, b, c]
 
 
 def _call(atom: MmaAtom, atom_value: ir.Value, operands: Sequence[Operand]) -> None:
