@@ -30,20 +30,10 @@ def test_the_table_has_every_name_of_the_toolkit() -> None:
     assert {*re.findall(r"`(\w+)`", table)} == {*lowering.__all__} - {"ir"}
 
 
-# The kinds of the instruction: elements, those of the scales, sizes along K, scales there, and the DSL's operation.
-KINDS = {
-    "nvf4": (
-        "f4E2M1FN",
-        "f8E4M3FN",
-        64,
-        4,
-        "MmaMXF4NVF4Op(cutlass.Float4E2M1FN, cutlass.Float32, cutlass.Float8E4M3FN)",
-    ),
-    "mxf4": ("f4E2M1FN", "f8E8M0FNU", 64, 2, "MmaMXF4Op(cutlass.Float4E2M1FN, cutlass.Float32, cutlass.Float8E8M0FNU)"),
-    "mxf8": ("f8E4M3FN", "f8E8M0FNU", 32, 1, "MmaMXF8Op(cutlass.Float8E4M3FN, cutlass.Float32, cutlass.Float8E8M0FNU)"),
-}
+KINDS = {"f16": ("f16", 32), "bf16": ("bf16", 32), "short": ("f16", 16)}
+"""Of the instruction: elements, and the size along K."""
 
-WITH_ROW = "--pipeline open --load block_scaled.py"
+WITH_ROW = "--pipeline open --load sparse_products.py"
 """The file of the package, which a process that has its imports done finds too; the page has them give the same."""
 
 
@@ -51,35 +41,41 @@ WITH_ROW = "--pipeline open --load block_scaled.py"
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_instruction_is_the_wheels(work: Path, kind: str, command: Path) -> None:
     """The same opcode, and each operand from the same place in memory, by the same code generator."""
-    element, scale, depth, scales, operation = KINDS[kind]
-    text = re.sub(r"Mma\w+Op\(.*?\)", operation, (work / "scaled.py").read_text())
-    text = re.sub(r"f4E2M1FN\[(\d+), 64\]", rf"{element}[\1, {depth}]", text)
-    text = re.sub(r"f8E4M3FN\[(\d+), 4\] align=4", rf"{scale}[\1, {scales}] align={scales}", text)
+    element, depth = KINDS[kind]
+    text = (
+        (work / "sparse.py")
+        .read_text()
+        .replace("16x8x32, elem_type = (f16, f16", f"16x8x{depth}, elem_type = ({element}, {element}")
+    )
+    text = text.replace('"f16[16, 16]', f'"{element}[16, {depth // 2}]').replace(
+        '"f16[8, 32]', f'"{element}[8, {depth}]'
+    )
     (work / f"{kind}.py").write_text(text)
-    found: list[tuple[str, list[list[str]]]] = []
+    found: list[tuple[str, list[list[str]], str]] = []
     for name, arguments in (("wheel", ""), ("open", f"{WITH_ROW} --backend nvvm")):
         run(f"cutecc compile {kind}.py {arguments} --quiet --output {kind}-{name}", work, command.parent)
-        assert (work / f"{kind}-{name}/scaled_product.cubin").stat().st_size > 0, "ptxas assembled it"
-        found.append(instruction((work / f"{kind}-{name}/scaled_product.ptx").read_text()))
+        assert (work / f"{kind}-{name}/sparse_product.cubin").stat().st_size > 0, "ptxas assembled it"
+        found.append(instruction((work / f"{kind}-{name}/sparse_product.ptx").read_text()))
     assert found[1] == found[0]
-    opcode, (d, a, b, c, *selected) = found[1]
-    assert f"m16n8k{depth}" in opcode and f"scale_vec::{scales}X" in opcode
+    opcode, (d, a, b, c), metadata = found[1]
+    assert f"m16n8k{depth}" in opcode and f".{element}.{element}." in opcode
     assert len(d) == 4 and len(c) == 4
-    # A: rows of the thread's group and 8 below it, then the other half of K. B: the same of one row.
-    row, half = depth * (4 if element == "f4E2M1FN" else 8) // 8, 16
-    assert a == ["0", f"0+{8 * row}", f"0+{half}", f"0+{8 * row + half}"]
-    assert b == ["1", f"1+{half}"]
-    assert selected == [["2"], ["0", "0"], ["3"], ["0", "0"]], "scales, and the first byte and thread"
+    # A, of which half is there: rows of the thread's group and 8 below it, then further along K. B: one column.
+    row, step = depth, 16
+    assert a == [f"0+{step * k + 8 * row * i}".removesuffix("+0") for k in range(depth // 16) for i in range(2)]
+    assert b == [f"2+{step * k}".removesuffix("+0") for k in range(depth // 8)]
+    assert metadata == "1"
 
 
-def instruction(ptx: str) -> tuple[str, list[list[str]]]:
-    """The opcode of `mma.sync`, and where each operand is from, list by list.
+def instruction(ptx: str) -> tuple[str, list[list[str]], str]:
+    """The opcode of `mma.sp`, where each operand is from, list by list, and where the metadata is.
 
     A parameter's number with the constant that is added to its address, or a constant alone; a result is itself.
     """
-    (line,) = re.findall(r"^\s*(mma\.sync\S*) (.*);$", ptx, re.MULTILINE)
-    lists = [each.split(", ") for each in re.findall(r"\{(.*?)\}", line[1])]
-    return line[0], [lists[0], *([origin(ptx, register) for register in each] for each in lists[1:])]
+    ((opcode, operands),) = re.findall(r"^\s*(mma\.sp\S*) (.*), 0x0;$", ptx, re.MULTILINE)
+    lists = [each.split(", ") for each in re.findall(r"\{(.*?)\}", operands)]
+    metadata = operands.rpartition(",")[2].strip()
+    return opcode, [lists[0], *([origin(ptx, each) for each in group] for group in lists[1:])], origin(ptx, metadata)
 
 
 def origin(ptx: str, register: str) -> str:
@@ -98,14 +94,7 @@ def origin(ptx: str, register: str) -> str:
 
 @pytest.mark.slow
 def test_what_the_row_does_not_take_is_an_error(work: Path, command: Path) -> None:
-    text = (work / "scaled.py").read_text()
-    text = re.sub(
-        r"MmaMXF4NVF4Op\(.*?\)",
-        "MmaMXF8F6F4Op(cutlass.Float4E2M1FN, cutlass.Float8E5M2, cutlass.Float32, cutlass.Float8E8M0FNU)",
-        text,
-    )
-    text = text.replace("f4E2M1FN[16, 64]", "f4E2M1FN[16, 32]").replace("f4E2M1FN[8, 64]", "f8E5M2[8, 32]")
-    text = re.sub(r"f8E4M3FN\[(\d+), 4\] align=4", r"f8E8M0FNU[\1, 1] align=1", text)
-    (work / "mixed.py").write_text(text)
-    output = run(f"cutecc compile mixed.py {WITH_ROW} --quiet", work, command.parent)
-    assert "does not know the matrix product atom SM120.mma_bs 16×8×32 f4E2M1FN f8E5M2" in "\n".join(output)
+    text = (work / "sparse.py").read_text().replace("(f16, f16, f32)", "(f16, f16, f16)")
+    (work / "halves.py").write_text(text.replace('c = "f32[', 'c = "f16['))
+    output = run(f"cutecc compile halves.py {WITH_ROW} --quiet", work, command.parent)
+    assert "does not know the matrix product atom sm80.sparse_mma 16×8×32 f16 f16 f16" in "\n".join(output)

@@ -22,6 +22,7 @@ from cutecc.passes.lowering.atoms.registry import copy_row, spelled
 from cutecc.passes.open_pipeline import open_pipeline
 from cutecc.passes.pipeline import Pipeline
 from cutecc.support import isolation
+from cutecc.target import Target
 from cutecc.workbench.coverage import (
     ModuleCoverage,
     Need,
@@ -148,13 +149,13 @@ def test_an_atom_is_known_for_some_chips(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_an_atom_is_known_by_its_parameters_too() -> None:
-    """A kind of atom has a row; of `ldmatrix` this one form is none of its."""
+    """A kind of atom has a row; of `ldmatrix` this one form is for chips of Blackwell's."""
     square = CopyAtom("ldsm", Scalar("f16"), Parameters(mode=(8, 8), num_matrices=4, transpose=False))
     wide = CopyAtom("ldsm", Scalar("i8"), Parameters(mode=(16, 16), num_matrices=1, transpose=True))
     assert copy_row(square)
     assert spelled(square) == "ldsm mode=8×8 num_matrices=4"
-    with pytest.raises(Error, match="does not know the copy atom ldsm mode=16×16 num_matrices=1 transpose yet"):
-        copy_row(wide)
+    with pytest.raises(Error, match="the copy atom ldsm mode=16×16 num_matrices=1 transpose on sm_90a yet"):
+        copy_row(wide, Target.parse("sm_90a"))
 
 
 def test_a_pass_that_fails_on_what_the_table_has_is_told(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from cutecc.passes.lowering.values.vector_accesses import elements_of, vector_of
 from cutecc.ptx.types import ELEMENT_TYPES
 
 
-@copies("stsm")
+@copies("stsm", takes=lambda atom: atom.parameters["mode"] == (8, 8))
 def store_matrices(copy: Copy) -> None:
     """`stmatrix`: a warp stores 8 x 8 matrices, thread i the address of row i."""
     count = copy.atom.parameters["num_matrices"]

@@ -84,9 +84,7 @@ class Product:
     @property
     def counts(self) -> tuple[int, int, int]:
         """How many elements of A, B and C a thread has."""
-        tvs = (self.atom.a_tv, self.atom.b_tv, self.atom.c_tv)
-        a, b, c = (values_of(tv) for tv in tvs if tv is not None)
-        return a, b, c
+        return thread_counts(self.atom)
 
     def loaded(self) -> list[ir.Value]:
         """What the thread has of A, B and C, all in registers: a vector each."""
@@ -105,6 +103,12 @@ class Product:
         if stored != wanted:
             raise Error(f"the row stores {stored} number{'s' * (stored != 1)}, D has {wanted}")
         in_memory(self.operands[0]).store([values], wanted)
+
+
+def thread_counts(atom: MmaAtom) -> tuple[int, int, int]:
+    """How many elements of A, B and C a thread has; of two elements of a sparse A beside each other, it has one."""
+    a, b, c = (values_of(tv) for tv in (atom.a_tv, atom.b_tv, atom.c_tv) if tv is not None)
+    return a // 2 if "md_format" in atom.parameters else a, b, c
 
 
 def _other_than_vector(given: object) -> str:
