@@ -9,7 +9,7 @@ from typing import ClassVar, Final
 from cutecc.errors import Error
 from cutecc.ir.mlir import cute, ir
 from cutecc.ir.segments import segments
-from cutecc.ir.types import MemRef, MmaAtom, SmemDescriptorView, to_type, view
+from cutecc.ir.types import AddressSpace, MemRef, MmaAtom, SmemDescriptorView, to_type, view
 from cutecc.layout import Layout, join, symbol
 from cutecc.layout.integers import Integer
 from cutecc.passes.leaf_conversion import Converted, LeafConversion, converts_leaves
@@ -27,6 +27,7 @@ from cutecc.passes.lowering.values.tensors import (
     tensor_of,
     tensor_value,
 )
+from cutecc.passes.lowering.values.vector_accesses import Tensor
 from cutecc.passes.registry import register
 
 _ONE = Layout(1, 0)
@@ -124,17 +125,28 @@ def _counts(atom: MmaAtom) -> list[int]:
     return [c, a, b, c]
 
 
+def _taken(operand: Operand, count: int) -> int:
+    """How many elements of an operand an atom takes that has `count` values of it.
+
+    Of tensor memory it takes what begins at an address, whatever the tensor says of it.
+    """
+    if isinstance(operand, Tensor) and operand.space is AddressSpace.TMEM:
+        return known_count(modes_of(operand)[0].size)
+    return 1 if isinstance(operand, Matrices) else count
+
+
 def _call(atom: MmaAtom, atom_value: ir.Value, operands: Sequence[Operand]) -> None:
     """Write the products of D, A, B and C, which have the values of one atom, or of several."""
     first = [modes_of(each)[0] for each in operands]
-    counts = [1 if isinstance(each, Matrices) else count for each, count in zip(operands, _counts(atom), strict=True)]
+    counts = [_taken(each, count) for each, count in zip(operands, _counts(atom), strict=True)]
     tiles = [Tile.of(each, count) for each, count in zip(operands, counts, strict=True)]
-    turns = {tile.turns for tile in tiles}
-    if len(turns) != 1:
+    # Values at the same place as others are no more of them.
+    apart = [tile.turns for tile in tiles if tile.among.stride != 0] or [1]
+    if len({*apart}) != 1 or any(tile.turns != apart[0] and apart[0] != 1 for tile in tiles):
         d, a, b, c = (str(mode.size) for mode in first)
         raise Error(f"{d} values of D, {a} of A, {b} of B and {c} of C are not the same number of atoms")
-    with unrolled_loop(tiles[0].turns) as turn:
-        parts = operands if turn is None else [tile.at(turn) for tile in tiles]
+    with unrolled_loop(apart[0]) as turn:
+        parts = [tile.at(turn) for tile in tiles]
         d, a, b, c = map(tensor_value, parts)
         cute.mma_atom_call(atom_value, d, [a], [b], c)
 

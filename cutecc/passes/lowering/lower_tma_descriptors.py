@@ -17,6 +17,7 @@ from cutecc.passes.leaf_conversion import Converted, convert_leaves, converts_le
 from cutecc.passes.lowering.lower_cute_types import stored
 from cutecc.passes.lowering.values.descriptor_assertions import assert_copyable
 from cutecc.passes.lowering.values.descriptors import DESCRIPTOR, WORDS, descriptor, replace_tensor
+from cutecc.passes.lowering.values.handed_on import sources_of
 from cutecc.passes.lowering.values.host import kernels
 from cutecc.passes.lowering.values.im2col import Columns
 from cutecc.passes.lowering.values.integers import Arithmetic, constant, poison
@@ -106,10 +107,18 @@ class _Descriptors:
             assert_copyable(tensor, found)
         return []
 
+    @converts_leaves("cute_nvgpu.get_tma_desc_addr")
+    def address(self, operation: ir.Operation, leaves: Leaves) -> ir.Value:
+        """The address that an atom which a thread copies with has."""
+        return leaves.of(operation.operands[0])[0]
+
     def _address(self, atom: ir.Value) -> ir.Value:
-        if atom not in self._addresses:
+        found = sources_of(atom)
+        if any(source not in self._addresses for source in found):
             raise Error("its descriptor is no parameter of the kernel, and so has no address")
-        return self._addresses[atom]
+        if len(found) > 1:
+            raise Error(f"its descriptor is one of {len(found)} parameters of the kernel: which, only that knows")
+        return self._addresses[found[0]]
 
 
 def _atom(operation: ir.Operation) -> CopyAtom:

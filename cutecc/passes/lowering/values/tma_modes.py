@@ -80,19 +80,26 @@ def _modes(
     atom: CopyAtom, tensor: Tensor, along: Sequence[Sequence[Basis]], boxes: Sequence[Sequence[int]]
 ) -> list[Mode]:
     """The modes for TMA, each by the modes of the tensor that it is along, and what one copy takes of those."""
-    number = format_bits(atom.parameters["tma_format"])
+    number, bits = format_bits(atom.parameters["tma_format"]), tensor.element.bits
     found: list[Mode] = []
     for index, (parts, steps, box) in enumerate(zip(_parts(tensor, along), along, boxes, strict=True)):
         size, step = _whole(parts)
-        _check_follow(parts, box if index else _of_elements(box, number, tensor.element.bits), step)
-        if index == 0 and isinstance(step, int) and step != 1 and math.prod(box) > 1:
-            raise Error(f"the innermost mode for TMA, {size}:{step}, is not contiguous in global memory")
-        if index and size != 1 and isinstance(step, int) and step * tensor.element.bits % (8 * UNIT):
-            apart = step * tensor.element.bits // 8
-            raise Error(f"steps along a mode for TMA, {size}:{step}, are {apart} bytes, no multiple of {UNIT}")
-        stride = None if index == 0 else _bytes(tensor, step)
-        # The innermost mode counts numbers of the format, as boxes and coordinates do.
-        wide = _wide(tensor, size) if index else _numbers(_wide(tensor, size), number, tensor.element.bits)
+        if index:
+            _check_follow(parts, box, step)
+            if size != 1 and isinstance(step, int) and step * bits % (8 * UNIT):
+                apart = step * bits // 8
+                raise Error(f"steps along a mode for TMA, {size}:{step}, are {apart} bytes, no multiple of {UNIT}")
+            stride = _bytes(tensor, step)
+            wide = _wide(tensor, size)
+        else:
+            # It counts numbers of the format, as boxes and coordinates do.
+            packed = _steps_in_a_number(step, number, bits)
+            _check_follow(parts, [box[0] * (packed or 1), *box[1:]], step)
+            if packed is None and isinstance(step, int) and math.prod(box) > 1:
+                raise Error(f"the innermost mode for TMA, {size}:{step}, is not contiguous in global memory")
+            stride, wide = None, _wide(tensor, size)
+            wide = arith.divui(wide, constant(packed, 64)) if packed and packed > 1 else wide
+            wide = arith.muli(wide, constant(bits // number, 64)) if bits > number else wide
         found.append(Mode(wide, stride, math.prod(box), step, _name(steps)))
     return found
 
@@ -147,16 +154,15 @@ def format_bits(name: str) -> int:
     return int(found[1])
 
 
-def _numbers(elements: ir.Value, number: int, element: int) -> ir.Value:
-    """How many numbers of `number` bits `elements` of `element` bits are."""
-    if number > element:
-        return arith.divui(elements, constant(number // element, 64))
-    return arith.muli(elements, constant(element // number, 64)) if number < element else elements
+def _steps_in_a_number(step: Integer, number: int, bits: int) -> int | None:
+    """How many steps of elements of `bits` a number has: 1 where that is one element, or a part of one.
 
-
-def _of_elements(box: Sequence[int], number: int, element: int) -> Sequence[int]:
-    """A box of the innermost mode that counts numbers of `number` bits, in elements where those are of fewer."""
-    return [box[0] * number // element, *box[1:]] if number > element else box
+    `None` where it has other elements between, or it is not known. Elements that the tensor's other modes have inside
+    of a step are in the number too.
+    """
+    if step == 1 and number <= bits:
+        return 1
+    return number // (step * bits) if isinstance(step, int) and step and not number % (step * bits) else None
 
 
 def _whole(parts: Sequence[Layout]) -> tuple[Integer, Integer]:
