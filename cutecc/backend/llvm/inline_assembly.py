@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cutecc.ir.building import before
@@ -158,18 +159,27 @@ def _pieces(value: ir.Value) -> list[ir.Value]:
     count, element = elements_of(value.type)
     if count == 1:
         return [into_register(value, element)]
-    return [into_register(llvm.extractelement(value, _constant(index)), element) for index in range(count)]
+    return [into_register(each, element) for each in taken_apart(value, count)]
 
 
 def _whole(made: ir.Value, type_: ir.Type, count: int, element: str) -> ir.Value:
     """The value of `type_` that came in registers."""
     if count == 1:
         return from_register(made, element)
-    whole = llvm.mlir_poison(type_)
-    for index in range(count):
-        number = from_register(member(made, index), element)
-        whole = llvm.insertelement(whole, number, _constant(index))
-    return whole
+    return put_together(type_, [from_register(member(made, index), element) for index in range(count)])
+
+
+def taken_apart(vector: ir.Value, count: int) -> list[ir.Value]:
+    """The elements of a vector, of which it has `count`."""
+    return [llvm.extractelement(vector, _constant(index)) for index in range(count)]
+
+
+def put_together(type_: ir.Type, elements: Sequence[ir.Value]) -> ir.Value:
+    """The vector of `type_` that has these elements."""
+    vector = llvm.mlir_poison(type_)
+    for index, element in enumerate(elements):
+        vector = llvm.insertelement(vector, element, _constant(index))
+    return vector
 
 
 def into_register(value: ir.Value, element: str) -> ir.Value:

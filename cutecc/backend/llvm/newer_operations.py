@@ -17,7 +17,9 @@ from cutecc.backend.llvm.inline_assembly import (
     flag,
     modifier,
     named,
+    put_together,
     state_space,
+    taken_apart,
     truncated,
     type_suffix,
     vector_suffix,
@@ -242,16 +244,24 @@ def _wide_product(operation: ir.Operation) -> None:
 
 
 def _packed_arithmetic(operation: ir.Operation) -> None:
-    """A sum, product or both of two `f32`s at once, in registers of 64 bits."""
+    """A sum, product or both of `f32`s, two at once, in registers of 64 bits."""
     kind = operation.name.split(".")[1]
     result = operation.results[0]
+    count = ir.VectorType(result.type).shape[0]
+    if count % 2:
+        return
     i64 = ir.IntegerType.get_signless(64)
     inputs = ", ".join(f"${index + 1}" for index in range(len(operation.operands)))
     text = f"{kind}{modifier(operation, 'rnd')}{flag(operation, 'ftz', '.ftz')}.f32x2 $0, {inputs};"
     with before(operation):
-        pairs = [llvm.bitcast(i64, operand) for operand in operation.operands]
-        (made,) = inline_assembly(text, ["=l", *("l" for _ in pairs)], [i64], pairs, side_effects=False)
-        result.replace_all_uses_with(llvm.bitcast(result.type, made))
+        type_ = i64 if count == 2 else ir.VectorType.get([count // 2], i64)
+        given = [llvm.bitcast(type_, operand) for operand in operation.operands]
+        operands = [[each] for each in given] if count == 2 else [taken_apart(each, count // 2) for each in given]
+        made = [
+            inline_assembly(text, ["=l", *("l" for _ in pairs)], [i64], list(pairs), side_effects=False)[0]
+            for pairs in zip(*operands, strict=True)
+        ]
+        result.replace_all_uses_with(llvm.bitcast(result.type, made[0] if count == 2 else put_together(type_, made)))
     operation.erase()
 
 
@@ -300,11 +310,7 @@ def _reducing_load(operation: ir.Operation) -> None:
         place = llvm.ptrtoint(ir.IntegerType.get_signless(32), address)
         constraints = [*given, "r", *("n" for _ in offset)]
         *numbers, extreme = inline_assembly(text, constraints, [reduced.type] * (count + 1), [place, *offset])
-        vector = llvm.mlir_undef(loaded.type)
-        for index, number in enumerate(numbers):
-            at = llvm.mlir_constant(ir.IntegerAttr.get(ir.IntegerType.get_signless(32), index))
-            vector = llvm.insertelement(vector, number, at)
-        loaded.replace_all_uses_with(vector)
+        loaded.replace_all_uses_with(put_together(loaded.type, numbers))
         reduced.replace_all_uses_with(extreme)
     operation.erase()
 

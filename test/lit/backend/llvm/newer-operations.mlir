@@ -193,13 +193,16 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx90">] {
   // CHECK-LABEL: .entry pairs(
   // CHECK: fma.rn.ftz.f32x2 %{{rd[0-9]+}}, %{{rd[0-9]+}}, %{{rd[0-9]+}}, %{{rd[0-9]+}};
   // CHECK: add.rz.f32x2 %{{rd[0-9]+}}, %{{rd[0-9]+}}, %{{rd[0-9]+}};
+  // CHECK-COUNT-2: mul.rn.f32x2 %{{rd[0-9]+}}, %{{rd[0-9]+}}, %{{rd[0-9]+}};
   // CHECK: max.ftz.NaN.f32 %{{r[0-9]+}}, %{{r[0-9]+}}, %{{r[0-9]+}}, %{{r[0-9]+}};
-  llvm.func @pairs(%p: vector<2xf32>, %f: f32, %o: !llvm.ptr<1>) attributes {gpu.kernel, nvvm.kernel} {
+  llvm.func @pairs(%p: vector<2xf32>, %q: vector<4xf32>, %f: f32, %o: !llvm.ptr<1>) attributes {gpu.kernel, nvvm.kernel} {
     %0 = "nvvm.fma.packed.f32x2"(%p, %p, %p) <{rnd = #nvvm.fp_rnd_mode<rn>, ftz = true}>
         : (vector<2xf32>, vector<2xf32>, vector<2xf32>) -> vector<2xf32>
     llvm.store volatile %0, %o : vector<2xf32>, !llvm.ptr<1>
     %1 = "nvvm.add.packed.f32x2"(%p, %p) <{rnd = #nvvm.fp_rnd_mode<rz>}> : (vector<2xf32>, vector<2xf32>) -> vector<2xf32>
     llvm.store volatile %1, %o : vector<2xf32>, !llvm.ptr<1>
+    %3 = "nvvm.mul.packed.f32x2"(%q, %q) <{rnd = #nvvm.fp_rnd_mode<rn>}> : (vector<4xf32>, vector<4xf32>) -> vector<4xf32>
+    llvm.store volatile %3, %o : vector<4xf32>, !llvm.ptr<1>
     %2 = "nvvm.fmax"(%f, %f, %f) <{ftz, nan}> : (f32, f32, f32) -> f32
     llvm.store volatile %2, %o : f32, !llvm.ptr<1>
     llvm.return
