@@ -61,6 +61,7 @@ _TO_LLVM = (
     "convert-fastmath-ops",
     "strip-iket-ops",
     "lower-conversions",
+    "legalize-llvm-types",
     # Here the host function is read.
     "core-to-llvm-prepare",
     "convert-scf-to-cf",

@@ -47,15 +47,16 @@ def replace_newer_operations(device: ir.Operation) -> None:
 def _atomic(operation: ir.Operation) -> None:
     pointer, *values = operation.operands
     kind = named(operation, "op")
-    value_type = str(values[0].type)
+    count, value_type = elements_of(values[0].type)
     register = REGISTERS.get(value_type)
     if register is None or kind == "sub":
         return
     if kind == "fadd" or (kind == "add" and "f" in value_type):
-        suffix = {"f16": "noftz.f16", "bf16": "noftz.bf16"}.get(value_type, value_type)
-        if value_type.startswith("vector"):
-            suffix = f"noftz.{value_type[9:-1]}x2"
-        instruction = f"add.{suffix}"
+        rounding = ".noftz" if "f16" in value_type else ""
+        number = f"{value_type[9:-1]}x2" if value_type.startswith("vector") else value_type
+        instruction = f"add{rounding}{vector_suffix(count)}.{number}"
+    elif count > 1:
+        return
     else:
         name = kind.removeprefix("u") if kind in ("umin", "umax") else kind
         sign = {"add": "u", "inc": "u", "dec": "u", "min": "s", "max": "s", "umin": "u", "umax": "u"}.get(kind, "b")

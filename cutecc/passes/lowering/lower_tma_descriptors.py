@@ -16,12 +16,12 @@ from cutecc.passes.base import ModulePass
 from cutecc.passes.leaf_conversion import Converted, convert_leaves, converts_leaves, leaf_patterns
 from cutecc.passes.lowering.lower_cute_types import stored
 from cutecc.passes.lowering.values.descriptor_assertions import assert_copyable
-from cutecc.passes.lowering.values.descriptors import DESCRIPTOR, WORDS, descriptor, replace_tensor
+from cutecc.passes.lowering.values.descriptors import WORDS, descriptor, replace_tensor
 from cutecc.passes.lowering.values.handed_on import sources_of
 from cutecc.passes.lowering.values.host import kernels
 from cutecc.passes.lowering.values.im2col import Columns
 from cutecc.passes.lowering.values.integers import Arithmetic, constant, poison
-from cutecc.passes.lowering.values.leaves import Leaves, carried_by, dynamic, pack
+from cutecc.passes.lowering.values.leaves import DESCRIPTOR, Leaves, carried_by, dynamic, pack
 from cutecc.passes.lowering.values.loops import one_thread
 from cutecc.passes.lowering.values.pointers import element_pointer
 from cutecc.passes.lowering.values.tensors import tensor_of

@@ -8,19 +8,19 @@ from cutecc.ir.mlir import arith, ir, nvvm
 from cutecc.ir.types import CopyAtom
 from cutecc.passes.lowering.atoms.registry import State, copies, holds, prefetches
 from cutecc.passes.lowering.atoms.uses import Copy
-from cutecc.passes.lowering.values.descriptors import DESCRIPTOR
 from cutecc.passes.lowering.values.integers import constant, resize
+from cutecc.passes.lowering.values.leaves import DESCRIPTOR
 from cutecc.passes.lowering.values.loops import one_thread
 from cutecc.passes.lowering.values.pointers import in_cluster, in_shared
 from cutecc.target import Target
 
 holds(
     *(f"non_exec_tiled_tma_{what}" for what in ("load", "store", "reduce")),
-    *(f"non_exec_im2col_tma_{what}" for what in ("load", "store")),
     "non_exec_2d_gather4_tma_load",
     "non_exec_2d_scatter4_tma_store",
-    state=(("descriptor", DESCRIPTOR),),
+    state=(("tma_desc", DESCRIPTOR),),
 )
+holds(*(f"non_exec_im2col_tma_{what}" for what in ("load", "store")), state=(("im2col_tma_desc", DESCRIPTOR),))
 
 _SECOND_OF_PAIR = 1 << 24
 """Of an address of shared memory in a cluster: whether it is of the second block of a pair, as sm_100 has them."""

@@ -21,12 +21,11 @@ from cutecc.passes.lowering.values.integers import (
     resize,
     word,
 )
+from cutecc.passes.lowering.values.leaves import DESCRIPTOR
 from cutecc.passes.lowering.values.pointers import integer_address
 from cutecc.passes.lowering.values.tma_modes import MOST_MODES, UNIT, Mode, format_bits
 from cutecc.passes.lowering.values.vector_accesses import Tensor
 
-DESCRIPTOR = "!llvm.struct<(array<16 x i64>)>"
-"""LLVM's type of one."""
 WORDS = 8
 """Of 64 bits, of one, that are used."""
 _IM2COL = 1

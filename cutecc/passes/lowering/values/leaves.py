@@ -39,6 +39,7 @@ from cutecc.ir.types import (
     TiledCopy,
     TiledMma,
     TileValue,
+    TmaDescriptor,
     TypeView,
     view,
 )
@@ -50,6 +51,8 @@ from cutecc.passes.diagnostics import error
 from cutecc.passes.lowering.atoms.registry import state_of
 
 CAST = "builtin.unrealized_conversion_cast"
+DESCRIPTOR = "!llvm.struct<(array<16 x i64>)>"
+"""LLVM's type of a descriptor of TMA's."""
 
 _ADDRESS_SPACES = {
     AddressSpace.GENERIC: 0,
@@ -158,6 +161,8 @@ def _storage_of(type_view: TypeView) -> _Tree:
             return [ir.IntegerType.get_signless(bits) for bits in (width, width, 8, 8)]
         case (CopyAtom() as atom) | TiledCopy(atom=atom) | (MmaAtom() as atom) | TiledMma(atom=atom):
             return _atom_tree(atom)
+        case TmaDescriptor():
+            return ir.Type.parse(DESCRIPTOR)
         case SwizzleValue():
             return []
         case _:
