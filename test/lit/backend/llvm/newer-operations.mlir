@@ -232,3 +232,16 @@ gpu.module @kernels [#nvvm.target<chip = "sm_103a", features = "+ptx90">] {
     llvm.return
   }
 }
+
+// -----
+
+// Several numbers are added at once, each by itself.
+gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
+  // CHECK-LABEL: .entry vector_atomics(
+  // CHECK: atom.global.relaxed.gpu.add.v4.f32 {%r{{[0-9]+}}, %r{{[0-9]+}}, %r{{[0-9]+}}, %r{{[0-9]+}}}, {{\[}}%rd{{[0-9]+}}], {%r{{[0-9]+}}, %r{{[0-9]+}}, %r{{[0-9]+}}, %r{{[0-9]+}}};
+  llvm.func @vector_atomics(%p: !llvm.ptr<1>, %v: vector<4xf32>, %o: !llvm.ptr<1>) attributes {gpu.kernel, nvvm.kernel} {
+    %0 = nvvm.atomicrmw fadd %p, %v : !llvm.ptr<1>, vector<4xf32>
+    llvm.store volatile %0, %o : vector<4xf32>, !llvm.ptr<1>
+    llvm.return
+  }
+}
