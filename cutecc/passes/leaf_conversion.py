@@ -61,11 +61,12 @@ def convert_leaves(root: ir.Module | ir.Operation, patterns: Iterable[LeafPatter
     if not chosen.names:
         return
     with plain_values(), keeping_erased():
+        # A module stands in no block: patterns build beside what they convert.
+        alone = None if root.operation.parent is not None else root.operation.name
         for operation in walk(root, *chosen.names):
-            if operation.parent is None:
-                # The module itself: patterns build beside what they convert.
-                continue
             name, place = operation.name, operation.location
+            if name == alone and operation.parent is None:
+                continue
             for pattern in chosen.of(name):
                 if chosen.spent:
                     return
