@@ -28,7 +28,8 @@ and work.
 
 Descriptors for im2col have, instead of the box: channels - 1 (byte 55); 16 bits each of the lower and of the upper
 corner (byte 56), in which each mode but the first and the last has 16, 8 or 5 bits with a sign; 10 bits of pixels - 1
-(byte 60).
+(byte 60). Those that `cuTensorMapEncodeIm2colWide` makes are the same, with 0 for the corners of all modes but W. That
+one is for `im2col::w`, or for `im2col::w::128`, which takes no number of pixels from it, only the copy says.
 """
 
 from __future__ import annotations

@@ -12,6 +12,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import count, groupby, islice
+from operator import itemgetter
 from typing import Any, Final
 
 import numpy as np
@@ -33,6 +35,9 @@ _LAST_ADDRESS: Final = 2**64 - 1
 _TF32_BITS: Final = 13
 """Bits that an `f32` has and a `tf32` has not."""
 _TF32_NAN: Final = np.uint32(0x7FFFE000)
+_FIXED_PIXELS: Final = 128
+_FIXED_GROUP: Final = 32
+"""What `im2col::w::128` copies, whatever the descriptor says, and after how many of them its halo comes each time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,7 +285,27 @@ def _to_tf32(values: Array) -> Array:
     return np.where(magnitude > 0x7F800000, _TF32_NAN, np.where(magnitude == 0x7F800000, values, rounded))
 
 
-def boxes_at(tensor: TensorMap | Im2colMap, coordinates: Sequence[int], offsets: Sequence[int] = ()) -> list[Box]:
+@dataclass(frozen=True, slots=True)
+class AlongW:
+    """How `im2col::w` goes over pixels: along W alone, and from the end of their box to its begin in the next image.
+
+    The manual's text leaves to its figures which pixels are the halo. Its example for a filter of three loads 128
+    pixels "and the two halo pixels" from fifteen images' rows of nine: so the halo comes once, not with each row. Here
+    it is what the walk comes to next, with the element stride and into the next image. `im2col::w::128`, which has a
+    halo after every 32 pixels, goes on from the end of the 32: pixels of the halo come twice. So each tap of a filter
+    finds its pixels one row of shared memory further than the tap before, wherever 32 end.
+    """
+
+    halo: int = 0
+    offset: int = 0
+    """Of the box and of the first pixel."""
+    is_fixed: bool = False
+    """Whether it is `im2col::w::128`."""
+
+
+def boxes_at(
+    tensor: TensorMap | Im2colMap, coordinates: Sequence[int], offsets: Sequence[int] | AlongW = ()
+) -> list[Box]:
     """What one copy moves, in the order of shared memory: a box of a tensor, or for im2col one for each row of pixels.
 
     The pixels, which are rows of a convolution's matrix, are those of a box that may hang over the image, one after the
@@ -296,6 +321,8 @@ def boxes_at(tensor: TensorMap | Im2colMap, coordinates: Sequence[int], offsets:
         return [replace(each, packed=element.packed) for each in boxes_at(tensor, coordinates, offsets)]
     if not isinstance(tensor, Im2colMap):
         return [Box.at(tensor, coordinates)]
+    if isinstance(offsets, AlongW):
+        return _along_w(tensor, coordinates, offsets)
     channel, *pixel, image = coordinates
     ends, (stride, *_) = tensor.ends, tensor.tensor.element_strides[1:]
     offsets = offsets or [0 for _ in pixel]
@@ -314,6 +341,21 @@ def boxes_at(tensor: TensorMap | Im2colMap, coordinates: Sequence[int], offsets:
             pixel[mode] = tensor.lower[mode]
         else:
             image += 1
+    return found
+
+
+def _along_w(images: Im2colMap, coordinates: Sequence[int], how: AlongW) -> list[Box]:
+    channel, first, *others, begin = coordinates
+    lower, end, stride = images.lower[0], images.ends[0], images.tensor.element_strides[1]
+    walk = ((image, w) for image in count(begin) for w in range(first if image == begin else lower, end, stride))
+    number, group = (_FIXED_PIXELS, _FIXED_GROUP) if how.is_fixed else (images.pixels, images.pixels)
+    pixels = list(islice(walk, number + how.halo))
+    found: list[Box] = []
+    for start in range(0, number, group):
+        for image, row in groupby(pixels[start : start + group + how.halo], itemgetter(0)):
+            (_, w), *rest = row
+            place = (channel, w + how.offset, *others, image)
+            found.append(Box.at(_in_a_row(images.tensor, 1 + len(rest)), place))
     return found
 
 

@@ -1,7 +1,7 @@
 """Copies of boxes of tensors, by descriptor: `cp.async.bulk.tensor`, its reductions and prefetches (TMA).
 
 `tile::gather4` and `tile::scatter4` are of four boxes of one row each, with one column and four rows as coordinates.
-`im2col::w` is not modelled: nobody tells what its descriptors look like.
+`im2col::w` and `im2col::w::128` are as `tensor_box.AlongW` reads the manual; no GPU of these was at hand.
 """
 
 from __future__ import annotations
@@ -17,7 +17,15 @@ from cutecc.emulator.instructions.atomics import REDUCTIONS, Reduce, reduction
 from cutecc.emulator.instructions.issuer import Issuer, alike, issuers, misaligned
 from cutecc.emulator.instructions.operation import Operation, Reader
 from cutecc.emulator.instructions.table import Step, instruction
-from cutecc.emulator.instructions.tensor_box import Box, ShapeInShared, boxes_at, place_of, read_box, write_box
+from cutecc.emulator.instructions.tensor_box import (
+    AlongW,
+    Box,
+    ShapeInShared,
+    boxes_at,
+    place_of,
+    read_box,
+    write_box,
+)
 from cutecc.emulator.instructions.transfer import (
     SharedOperand,
     SharedPlace,
@@ -32,6 +40,7 @@ from cutecc.emulator.memory.spaces import APERTURE_SHIFT, PARAM_APERTURE
 from cutecc.emulator.tensor_map import CORNER_BITS, ELEMENT_TYPES, FLIPPED, ElementType, Im2colMap, decode
 from cutecc.ptx.syntax import Address, Operand
 from cutecc.runtime.launch import TENSOR_MAP_BYTES, TensorMap
+from cutecc.target import Target
 
 if TYPE_CHECKING:
     from cutecc.emulator.checks.finding import FindingKind
@@ -41,10 +50,19 @@ if TYPE_CHECKING:
 
 _DIMENSIONS = "{1d,2d,3d,4d,5d}"
 _IM2COL_DIMENSIONS = "{3d,4d,5d}"
+_LOADED = "{im2col,im2col::w,im2col::w::128}"
+_STORED = "{im2col_no_offs,im2col_no_offs::w}"
 _GROUPS = "{cta_group::1,cta_group::2}?.L2::cache_hint?"
 _SHARED_ALIGNMENT = 128
 _ROWS = 4
 """Of a gather or scatter."""
+_HALOS = {"im2col::w": 512, "im2col::w::128": 32}
+_W_OFFSETS = 32
+"""A halo, and an offset along W, is less."""
+_ALONG_W = (*_HALOS, "im2col_no_offs::w")
+_IM2COL = ("im2col", "im2col_no_offs", *_ALONG_W)
+_FIRST_ALONG_W = 10
+"""The compute capability, of any minor version."""
 _BITWISE = ("and", "or", "xor")
 _REDUCED = {
     "u32": REDUCTIONS,
@@ -67,7 +85,7 @@ _DESCRIPTORS: WeakKeyDictionary[Machine, dict[int, TensorMap | Im2colMap]] = Wea
 
 @instruction(
     f"cp.async.bulk.prefetch.tensor.{_DIMENSIONS}.L2.global.tile?.L2::cache_hint?",
-    f"cp.async.bulk.prefetch.tensor.{_IM2COL_DIMENSIONS}.L2.global.{{im2col,im2col::w,im2col::w::128}}.L2::cache_hint?",
+    f"cp.async.bulk.prefetch.tensor.{_IM2COL_DIMENSIONS}.L2.global.{_LOADED}.L2::cache_hint?",
     "cp.async.bulk.prefetch.tensor.2d.L2.global.tile::gather4.L2::cache_hint?",
 )
 def prefetch(operation: Operation) -> Step:
@@ -80,7 +98,7 @@ def prefetch(operation: Operation) -> Step:
     f".mbarrier::complete_tx::bytes.multicast::cluster?.{_GROUPS}",
     "cp.async.bulk.tensor.2d.{shared::cluster,shared::cta}.global.tile::gather4"
     f".mbarrier::complete_tx::bytes.multicast::cluster?.{_GROUPS}",
-    f"cp.async.bulk.tensor.{_IM2COL_DIMENSIONS}.{{shared::cluster,shared::cta}}.global.im2col"
+    f"cp.async.bulk.tensor.{_IM2COL_DIMENSIONS}.{{shared::cluster,shared::cta}}.global.{_LOADED}"
     f".mbarrier::complete_tx::bytes.multicast::cluster?.{_GROUPS}",
 )
 def load(operation: Operation) -> Step:
@@ -88,24 +106,24 @@ def load(operation: Operation) -> Step:
     target, source, mbarrier, *rest = operation.operands
     read_target, read_mbarrier = operation.address(target), operation.address(mbarrier)
     read_source, read_coordinates = operation.address(source), _coordinates(operation, source)
-    im2col, multicast = operation.form.has("im2col"), operation.form.has("multicast::cluster")
+    mode, multicast = _im2col_mode(operation), operation.form.has("multicast::cluster")
     pairs = operation.form.has("cta_group::2")
-    # Of each mode but the channels and the images.
-    taps = _dimensions(operation) - 2
-    read_offsets: Reader | None = operation.vector_reader(rest.pop(0), "u16", taps) if im2col else None
+    # The halo and the offset; or an offset of each mode but the channels and the images.
+    taps = 2 if mode in _HALOS else _dimensions(operation) - 2
+    read_offsets: Reader | None = operation.vector_reader(rest.pop(0), "u16", taps) if mode else None
     read_mask: Reader | None = operation.reader(rest[0], "u16") if multicast else None
 
     def step(gang: Gang, lanes: Lanes) -> Waiting | None:
         to, ends = (SharedOperand(gang, lanes, read(gang)) for read in (read_target, read_mbarrier))
         masks = None if read_mask is None else np.broadcast_to(read_mask(gang), gang.shape)
         offsets = None if read_offsets is None else [np.broadcast_to(each, gang.shape) for each in read_offsets(gang)]
-        for issuer, tensor, coordinates in _copies(operation, gang, lanes, read_source, read_coordinates, im2col):
+        for issuer, tensor, coordinates in _copies(operation, gang, lanes, read_source, read_coordinates):
             taken = [int(each[issuer.at]) for each in offsets or ()]
-            if taken and max(taken) >> (bits := CORNER_BITS[len(coordinates)]):
-                # Hardware drops the rest, or adds it to the next mode.
-                issuer.fault("out-of-bounds", f"offsets pixels by {taken}: of {taps} modes each has {bits} bits")
+            if refusal := _too_far(mode, taken):
+                issuer.fault("out-of-bounds", refusal)
                 continue
-            boxes = _boxes(tensor, coordinates, taken)
+            how = AlongW(*taken, is_fixed=mode == "im2col::w::128") if mode in _HALOS else taken
+            boxes = _boxes(tensor, coordinates, how)
             shape = place_of(boxes)
             place, barrier = to.place(issuer, shape.extent, _SHARED_ALIGNMENT), ends.mbarrier(issuer)
             if place is None or barrier is None:
@@ -116,6 +134,20 @@ def load(operation: Operation) -> Step:
             _load(issuer, boxes, shape, places, barriers, f"a tensor copy of {shape.size} bytes to {place.text}")
 
     return step
+
+
+def _too_far(mode: str, taken: Sequence[int]) -> str | None:
+    """Why pixels cannot be offset by so much, or have such a halo; `None` when they can."""
+    if mode in _HALOS:
+        halo, offset = taken
+        if halo < _HALOS[mode] and offset < _W_OFFSETS:
+            return None
+        text = f"copies by {mode} with a halo of {halo} pixels and an offset of {offset}"
+        return f"{text}: they have to be less than {_HALOS[mode]} and {_W_OFFSETS}"
+    # Hardware drops the rest, or adds it to the next mode.
+    if taken and max(taken) >> (bits := CORNER_BITS[len(taken) + 2]):
+        return f"offsets pixels by {taken}: of {len(taken)} modes each has {bits} bits"
+    return None
 
 
 def _check_barrier(issuer: Issuer, place: SharedPlace, barrier: int, pairs: bool) -> None:
@@ -159,9 +191,9 @@ _REDUCED_BY = f"{{{','.join(REDUCTIONS)}}}"
 @instruction(
     f"cp.async.bulk.tensor.{_DIMENSIONS}.global.shared::cta.tile?.bulk_group.L2::cache_hint?",
     "cp.async.bulk.tensor.2d.global.shared::cta.tile::scatter4.bulk_group.L2::cache_hint?",
-    f"cp.async.bulk.tensor.{_IM2COL_DIMENSIONS}.global.shared::cta.im2col_no_offs.bulk_group.L2::cache_hint?",
+    f"cp.async.bulk.tensor.{_IM2COL_DIMENSIONS}.global.shared::cta.{_STORED}.bulk_group.L2::cache_hint?",
     f"cp.reduce.async.bulk.tensor.{_DIMENSIONS}.global.shared::cta.{_REDUCED_BY}.tile?.bulk_group.L2::cache_hint?",
-    f"cp.reduce.async.bulk.tensor.{_IM2COL_DIMENSIONS}.global.shared::cta.{_REDUCED_BY}.im2col_no_offs.bulk_group"
+    f"cp.reduce.async.bulk.tensor.{_IM2COL_DIMENSIONS}.global.shared::cta.{_REDUCED_BY}.{_STORED}.bulk_group"
     ".L2::cache_hint?",
 )
 def store(operation: Operation) -> Step:
@@ -176,7 +208,7 @@ def store(operation: Operation) -> Step:
     read_source = operation.address(source)
     read_target, read_coordinates = operation.address(target), _coordinates(operation, target)
     name = operation.form.one_of(*REDUCTIONS) if operation.form.modifiers[0] == "reduce" else None
-    im2col = operation.form.has("im2col_no_offs")
+    along_w = AlongW() if _im2col_mode(operation) in _ALONG_W else ()
 
     @cache
     def reduce_of(data_type: int) -> Reduce | None:
@@ -185,7 +217,7 @@ def store(operation: Operation) -> Step:
     def step(gang: Gang, lanes: Lanes) -> Waiting | None:
         of = SharedOperand(gang, lanes, read_source(gang))
         same = [of.indices] if name is None else None
-        for issuer, tensor, coordinates in _copies(operation, gang, lanes, read_target, read_coordinates, im2col, same):
+        for issuer, tensor, coordinates in _copies(operation, gang, lanes, read_target, read_coordinates, same):
             if min(coordinates) < 0:
                 issuer.fault("trap", f"stores a box that begins at {coordinates}: below 0, which only loads may")
                 continue
@@ -198,7 +230,7 @@ def store(operation: Operation) -> Step:
             if refusal := _unstored(plain, name):
                 issuer.fault("trap", refusal)
                 continue
-            boxes = _boxes(tensor, coordinates)
+            boxes = _boxes(tensor, coordinates, along_w)
             shape = place_of(boxes)
             place = of.place(issuer, shape.extent, _SHARED_ALIGNMENT)
             if place is not None:
@@ -279,7 +311,14 @@ def _is_of_rows(operation: Operation) -> bool:
     return operation.form.has("tile::gather4") or operation.form.has("tile::scatter4")
 
 
-def _boxes(tensor: TensorMap | Im2colMap, coordinates: Sequence[int], offsets: Sequence[int] = ()) -> list[Box]:
+def _im2col_mode(operation: Operation) -> str:
+    """Empty for tiles."""
+    return operation.form.one_of(*_IM2COL)
+
+
+def _boxes(
+    tensor: TensorMap | Im2colMap, coordinates: Sequence[int], offsets: Sequence[int] | AlongW = ()
+) -> list[Box]:
     """What a copy moves, in the order of shared memory."""
     column, *others = coordinates
     if len(others) < len(_plain(tensor).sizes):
@@ -301,7 +340,6 @@ def _copies(
     lanes: Lanes,
     read_address: Reader,
     read_coordinates: Reader,
-    im2col: bool,
     same: Sequence[Array] | None = None,
 ) -> list[tuple[Issuer, TensorMap | Im2colMap, list[int]]]:
     """For each thread its descriptor and coordinates; threads whose descriptor is none are left out with a fault.
@@ -313,6 +351,8 @@ def _copies(
     if not lanes.any():
         return []
     coordinates = [np.broadcast_to(each, gang.shape) for each in read_coordinates(gang)]
+    mode = _im2col_mode(operation)
+    _check_target(operation, mode, gang.machine.shape.target)
     known = _DESCRIPTORS.setdefault(gang.machine, {})
     words: Array | None = None
     found: list[tuple[Issuer, TensorMap | Im2colMap, list[int]]] = []
@@ -329,28 +369,36 @@ def _copies(
             tensor = _decoded(words[:, *at].tobytes())
             if tensor is not None and address >> APERTURE_SHIFT == _PARAM:
                 known[address] = tensor
-        if tensor is None or isinstance(tensor, Im2colMap) != im2col:
-            text = f"finds no descriptor of a tensor for {'im2col' if im2col else 'tiles'}"
+        if tensor is None or isinstance(tensor, Im2colMap) != bool(mode):
+            text = f"finds no descriptor of a tensor for {'im2col' if mode else 'tiles'}"
             issuer.fault("trap", text, gang.machine.memory.describe("generic", address))
             continue
         place = [int(each[at]) for each in coordinates]
-        if misfit := _misfit(tensor, place[: _dimensions(operation)], _is_of_rows(operation)):
+        if misfit := _misfit(operation, tensor, place[: _dimensions(operation)], mode):
             issuer.fault(*misfit, gang.machine.memory.describe("generic", address))
             continue
         found.append((issuer, tensor, place))
     return found
 
 
-def _misfit(tensor: TensorMap | Im2colMap, place: Sequence[int], is_of_rows: bool) -> tuple[FindingKind, str] | None:
+def _check_target(operation: Operation, mode: str, target: str) -> None:
+    if mode in _ALONG_W and Target.of_ptx(target).major < _FIRST_ALONG_W:
+        raise operation.error(f"{target} has no copies by {mode}: sm_100 and newer have")
+
+
+def _misfit(
+    operation: Operation, tensor: TensorMap | Im2colMap, place: Sequence[int], mode: str
+) -> tuple[FindingKind, str] | None:
     """The fault of a copy of the box at a place, which its tensor has none of; `None` when it has."""
     plain = _plain(tensor)
     if len(plain.sizes) != len(place):
         text = f"copies by a descriptor for {len(place)} dimensions, and finds a tensor of rank {len(plain.sizes)}"
         return "trap", text
-    if isinstance(tensor, Im2colMap) and not _begins_inside(tensor, place):
-        text = f"copies pixels from {tuple(place[1:-1])} on: its descriptor has those from {tensor.lower} to "
-        return "trap", text + f"before {tensor.ends}"
-    if is_of_rows and (plain.box[1] != 1 or plain.interleave):
+    if isinstance(tensor, Im2colMap):
+        refusal = _misfit_along_w(tensor, place[1], mode) if mode in _ALONG_W else _misfit_of_pixels(tensor, place)
+        if refusal is not None:
+            return "trap", refusal
+    if _is_of_rows(operation) and (plain.box[1] != 1 or plain.interleave):
         return "trap", f"copies single rows by a descriptor whose box has {plain.box[1]}, or is interleaved"
     element = ELEMENT_TYPES[plain.data_type]
     if not plain.interleave and place[0] % element.alignment:
@@ -359,9 +407,23 @@ def _misfit(tensor: TensorMap | Im2colMap, place: Sequence[int], is_of_rows: boo
     return None
 
 
-def _begins_inside(images: Im2colMap, place: Sequence[int]) -> bool:
-    """Whether the first pixel, without the offsets of a tap, is one of the box of pixels."""
-    return all(lower <= at < end for lower, at, end in zip(images.lower, place[1:-1], images.ends, strict=True))
+def _misfit_of_pixels(images: Im2colMap, place: Sequence[int]) -> str | None:
+    """The first pixel, without the offsets of a tap, has to be one of the box of pixels."""
+    if all(lower <= at < end for lower, at, end in zip(images.lower, place[1:-1], images.ends, strict=True)):
+        return None
+    text = f"copies pixels from {tuple(place[1:-1])} on: its descriptor has those from {images.lower} to "
+    return text + f"before {images.ends}"
+
+
+def _misfit_along_w(images: Im2colMap, first: int, mode: str) -> str | None:
+    """The first pixel may be beside the box on its left; where that is in the other modes does not matter."""
+    plain, lower, end = images.tensor, images.lower[0], images.ends[0]
+    if plain.interleave or plain.swizzle in (0, FLIPPED):
+        what = "interleaved channels" if plain.interleave else f"swizzle {plain.swizzle}"
+        return f"copies by {mode} and a descriptor with {what}: there has to be a swizzle, and one that flips nothing"
+    if max(lower, first) >= end:
+        return f"copies pixels from {first} on along W: its descriptor has those from {lower} to before {end}"
+    return None
 
 
 def read_descriptors(operation: Operation, gang: Gang, lanes: Lanes, space: str, addresses: Array) -> Array:

@@ -295,9 +295,9 @@ def test_bytes_that_are_no_descriptor_are_a_fault() -> None:
 
 
 def test_what_is_not_modelled_says_so() -> None:
-    copy = "cp.async.bulk.tensor.3d.shared::cta.global.im2col::w.mbarrier::complete_tx::bytes"
-    body = f"{START} {copy} [%r9+1024], [%rd3, {{%r1, %r1, %r1}}], [%r9], {{%h1, %h1}};"
-    with pytest.raises(EmulatorError, match=r"does not model 'cp\.async\.bulk\.tensor\.3d.*im2col::w"):
+    copy = "cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes.mbarrier::report::disabled"
+    body = f"{START} {copy} [%r9+1024], [%rd3, {{%r1, %r1}}], [%r9];"
+    with pytest.raises(EmulatorError, match=r"does not model 'cp\.async\.bulk\.tensor\.2d.*report::disabled"):
         run(body, maps=two())
 
 
