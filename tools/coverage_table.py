@@ -3,8 +3,8 @@
     python tools/coverage_table.py            # prints the tables
     python tools/coverage_table.py --write    # also replaces them
 
-Of the kernels of `examples` and `test/kernels` for some chips, each run through the passes, and of every other operation
-of CuTe's dialects.
+Of the kernels of `examples` and `test/kernels` for five chips, each run through the passes, and of every other
+operation of CuTe's dialects.
 """
 
 from __future__ import annotations
