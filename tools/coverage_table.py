@@ -3,7 +3,7 @@
     python tools/coverage_table.py            # prints the tables
     python tools/coverage_table.py --write    # also replaces them
 
-Of the kernels of `examples` and `test/kernels` for sm_80 and sm_90a, each run through the passes, and of every other
+Of the kernels of `examples` and `test/kernels` for five chips, each run through the passes, and of every other
 operation of CuTe's dialects.
 """
 
@@ -18,7 +18,7 @@ from bench import ROOT, write
 from cutecc.workbench.coverage import ModuleCoverage, Row, rows, survey
 from cutecc.workbench.inputs import find_inputs
 
-TARGETS = ("sm_80", "sm_90a")
+TARGETS = ("sm_80", "sm_90a", "sm_100a", "sm_103a", "sm_120a")
 
 
 def module_rows(modules: Sequence[ModuleCoverage]) -> list[str]:

@@ -46,7 +46,7 @@ def commands(block: str) -> Iterator[Command]:
 def prepare(folder: Path) -> Path:
     """Where a reader works: a folder in `folder` with the examples, beside a checkout called `cutecc`."""
     (folder / "cutecc").symlink_to(ROOT)
-    for name in ("examples", "test/kernels"):
+    for name in ("examples", "test/kernels", "docs/inputs"):
         shutil.copytree(ROOT / name, folder / "work" / name)
     return folder / "work"
 
