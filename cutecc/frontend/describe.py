@@ -121,12 +121,15 @@ def _describe_dsl_value(value: Any) -> Spec | None:
 def _describe_pointer(pointer: Any) -> PointerSpec:
     """The spec of a pointer of a class that a package derives from the DSL's, in the DSL's own words."""
     with importlib.import_module("cutlass._mlir.ir").Context():
-        text = str(pointer.mlir_type)
+        # The abstract class does not ask for it.
+        text = str(getattr(pointer, "mlir_type", type(pointer).__name__))
     match = _PTR.fullmatch(text)
     if match is None:
         raise SpecError(f"no argument spec describes a pointer of type {text}")
-    alignment = match["alignment"]
-    return PointerSpec(_numeric_type(match["dtype"]), match["space"], int(alignment) if alignment else None)
+    alignment = f" align={match['alignment']}" if match["alignment"] else ""
+    spec = parse_spec(f"ptr<{_numeric_type(match['dtype'])}>@{match['space']}{alignment}")
+    assert isinstance(spec, PointerSpec)
+    return spec
 
 
 def _describe_tensor(tensor: Any) -> TensorSpec:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -39,7 +40,10 @@ def _without_regions(root: ir.Operation, names: tuple[str, ...]) -> list[tuple[i
     `None` where it would not be the same: MLIR's driver leaves the root and unreachable blocks out, and comes to
     operations that have regions in another order.
     """
-    if not names or root.name in names or any(name.endswith(".*") for name in names) or not _is_structured(root):
+    if not names or root.name in names or any(name.endswith(".*") for name in names) or _has_blocks(root):
+        return None
+    if root.context.allow_unregistered_dialects:
+        # What an operation that nobody knows has is anybody's guess.
         return None
     found: list[ir.Operation] = []
     stray = False
@@ -50,33 +54,30 @@ def _without_regions(root: ir.Operation, names: tuple[str, ...]) -> list[tuple[i
 
     def see(view: Any, rewriter: Any) -> bool:
         nonlocal stray
-        stray = True
+        stray = stray or _has_blocks(view.operation)
         return True
 
     patterns = rewrite.RewritePatternSet()
     for name in dict.fromkeys(names):
         patterns.add(name, collect)
-    patterns.add(_HAS_BLOCKS, see)
+    for name in _MAY_HAVE_BLOCKS:
+        patterns.add(name, see)
     rewrite.walk_and_apply_patterns(root, patterns.freeze())
     if stray or any(len(operation.regions) for operation in found):
         return None
     return [(operation, position) for position, operation in enumerate(found, start=1)]
 
 
-_HAS_BLOCKS = "scf.execute_region"
-"""What may have more than one block in a region, beside functions."""
-_HOLDERS = ("builtin.module", "gpu.module")
+_MAY_HAVE_BLOCKS = (
+    *("func.func", "gpu.func", "llvm.func", "cuda.func", "cuda.kernel", "lir.func"),
+    *("scf.execute_region", "gpu.launch", "gpu.all_reduce", "lir.atomic_generic", "lir.warp_reduce"),
+)
+"""Of what the wheel's dialects have, all that a region with more than one block may be inside of."""
 
 
-def _is_structured(root: ir.Operation) -> bool:
-    """Whether every region, but for those of `_HAS_BLOCKS`, has one block at most."""
-    for region in root.regions:
-        blocks = list(region.blocks)
-        if len(blocks) > 1:
-            return False
-        if root.name in _HOLDERS:
-            return all(_is_structured(each.operation) for block in blocks for each in block.operations)
-    return True
+def _has_blocks(operation: ir.Operation) -> bool:
+    """Whether any of its regions has more than one block."""
+    return any(len(list(itertools.islice(region.blocks, 2))) > 1 for region in operation.regions)
 
 
 def _collected(root: ir.Operation, wanted: Callable[[str], bool], inside_out: bool) -> list[tuple[ir.Operation, int]]:

@@ -148,6 +148,8 @@ def test_pointers_of_a_package() -> None:
     pointer = OwnPointer(cutlass.Float4E2M1FN, cute_dialect.AddressSpace.gmem, 16)
     assert str(describe(pointer)) == "ptr<f4E2M1FN> align=16"
     assert str(describe(OwnPointer(cutlass.Float16, cute_dialect.AddressSpace.smem, 2))) == "ptr<f16>@smem"
+    with pytest.raises(SpecError, match="a pointer of type Untyped"):
+        describe(type("Untyped", (cute.Pointer,), {})())
 
 
 def test_numbers() -> None:

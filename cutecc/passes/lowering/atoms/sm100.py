@@ -35,6 +35,10 @@ _KINDS: Final = {
     **dict.fromkeys(("e4m3", "e5m2", "e2m3", "e3m2", "e2m1"), "f8f6f4"),
 }
 """Of products without scales, by what A and B are of."""
+_SUMS: Final = {"f16": ("f16", "f32"), "tf32": ("f32",), "i8": ("s32",), "f8f6f4": ("f16", "f32")}
+"""What the sums of each kind may be of."""
+_SCALES_OF: Final = {"mxf8f6f4": {32: ("ue8m0",)}, "mxf4nvf4": {32: ("ue8m0",), 16: ("ue8m0", "e4m3")}}
+"""What the scales of each kind may be of, by how many elements have one."""
 _SIGNS: Final[State] = (("accum_c", "i1"), ("neg_a", "i1"), ("neg_b", "i1"))
 _SCALES: Final[State] = (("sf_a", "i32"), ("sf_b", "i32"))
 _METADATA: Final[State] = (("e", "i32"),)
@@ -50,13 +54,35 @@ def _is_data_centre(chip: Target) -> bool:
 
 def _of_blocks(count: int) -> Callable[[MmaAtom], bool]:
     """Takes atoms of so many blocks, of each of which the lanes that stay as they are can be said."""
-    return lambda atom: atom.parameters["num_cta"] == count and _kind(atom) is not None
+    return lambda atom: atom.parameters["num_cta"] == count and _is_multiplied(atom)
+
+
+def _is_multiplied(atom: MmaAtom) -> bool:
+    """Whether there is a product without scales of these types: of bf16 there are no sums of f16."""
+    sums, factors = _name(atom.element_c), {_name(atom.element_a), _name(atom.element_b)}
+    return sums in _SUMS.get(_kind(atom) or "", ()) and not (sums == "f16" and "bf16" in factors)
+
+
+def _is_scaled(atom: MmaAtom) -> bool:
+    """Whether there is a product with scales of these types."""
+    scales = _SCALES_OF[_scaled_kind(atom)].get(atom.parameters["vec_size"], ())
+    is_small = _kind(atom) == "f8f6f4" and atom.element_c == Scalar("f32")
+    return is_small and _name(atom.parameters["sf_type"]) in scales
 
 
 def _kind(atom: MmaAtom) -> str | None:
     """What both factors are of; `None` for what no product has."""
-    kinds = {_KINDS.get(ELEMENT_TYPES.get(each.name, "")) for each in (atom.element_a, atom.element_b)}
+    kinds = {_KINDS.get(_name(each)) for each in (atom.element_a, atom.element_b)}
     return kinds.pop() if len(kinds) == 1 else None
+
+
+def _scaled_kind(atom: MmaAtom) -> str:
+    return "mxf4nvf4" if has_packed_factors(atom) else "mxf8f6f4"
+
+
+def _name(element: Scalar) -> str:
+    """PTX's, of what matrices are of; empty for others."""
+    return ELEMENT_TYPES.get(element.name, "")
 
 
 @multiplies(
@@ -77,7 +103,6 @@ def multiply(product: Product) -> None:
     """`tcgen05.mma`: A in shared or tensor memory times B in shared memory into tensor memory."""
     atom = product.atom
     descriptor = instruction_descriptor(atom, _signs(product))
-    exponent = atom.parameters["c_scale_exp"]
     with one_thread():
         nvvm.tcgen05_mma(
             _attribute("tcgen05_mma_kind", str(_kind(atom))),
@@ -85,12 +110,12 @@ def multiply(product: Product) -> None:
             *_matrices(product),
             descriptor,
             product.fields["accum_c"],
-            scale_input_d=constant(exponent, 64) if exponent else None,
+            scale_input_d=_scale_of_addend(atom),
             disable_output_lane=product.fields[_LANES],
         )
 
 
-@multiplies("sm100.mma_sp", chips=_is_data_centre, state=(*_SIGNS, *_METADATA), matrices=TCGEN05)
+@multiplies("sm100.mma_sp", takes=_is_multiplied, chips=_is_data_centre, state=(*_SIGNS, *_METADATA), matrices=TCGEN05)
 def multiply_sparse(product: Product) -> None:
     """`tcgen05.mma.sp`: the same of an A of which the metadata, in tensor memory, says which elements there are."""
     atom = product.atom
@@ -107,17 +132,30 @@ def multiply_sparse(product: Product) -> None:
             descriptor,
             product.fields["accum_c"],
             _tensor_memory(first),
+            scale_input_d=_scale_of_addend(atom),
         )
 
 
-@multiplies("sm100.mma_bs", chips=_is_data_centre, state=(*_SIGNS, *_SCALES), matrices=TCGEN05)
+def _scale_of_addend(atom: MmaAtom) -> ir.Value | None:
+    """By which power of two what is added to is divided before."""
+    exponent = atom.parameters["c_scale_exp"]
+    return constant(exponent, 64) if exponent else None
+
+
+@multiplies("sm100.mma_bs", takes=_is_scaled, chips=_is_data_centre, state=(*_SIGNS, *_SCALES), matrices=TCGEN05)
 def multiply_scaled(product: Product) -> None:
     """`tcgen05.mma.block_scale`: the same of factors whose scales, one for several elements, are in tensor memory."""
     with _scaled(product) as (given, scales):
         nvvm.tcgen05_mma_block_scale(*given, *scales, block_scale=_scale_vector(product.atom))
 
 
-@multiplies("sm100.mma_bs_sp", chips=_is_data_centre, state=(*_SIGNS, *_SCALES, *_METADATA), matrices=TCGEN05)
+@multiplies(
+    "sm100.mma_bs_sp",
+    takes=_is_scaled,
+    chips=_is_data_centre,
+    state=(*_SIGNS, *_SCALES, *_METADATA),
+    matrices=TCGEN05,
+)
 def multiply_sparse_scaled(product: Product) -> None:
     """`tcgen05.mma.sp.block_scale`: both."""
     with _scaled(product) as (given, scales):
@@ -131,7 +169,7 @@ def _scaled(product: Product) -> Generator[tuple[_Given, tuple[ir.Value, ir.Valu
     atom = product.atom
     scales = product.fields["sf_a"], product.fields["sf_b"]
     descriptor = scaled_instruction_descriptor(atom, _signs(product), scales)
-    kind = _attribute("tcgen05_mma_kind", "mxf4nvf4" if has_packed_factors(atom) else "mxf8f6f4")
+    kind = _attribute("tcgen05_mma_kind", _scaled_kind(atom))
     with one_thread():
         given = kind, _group(atom), *_matrices(product), descriptor, product.fields["accum_c"]
         yield given, (_tensor_memory(scales[0]), _tensor_memory(scales[1]))
@@ -154,19 +192,23 @@ def _attribute(name: str, value: str) -> ir.Attribute:
 
 
 def _matrices(product: Product) -> tuple[ir.Value, ir.Value, ir.Value]:
-    """Where D, A and B are: an address of tensor memory, or a descriptor."""
+    """Where D, A and B are: a pointer to tensor memory, or a descriptor."""
     d, a, b, c = product.operands
     if in_memory(d).pointer != in_memory(c).pointer:
         raise Error("tcgen05.mma adds to D, and takes no other C", hints=["give cute.gemm the same tensor for C and D"])
-    return _place(d), _place(a), _place(b)
+    if not isinstance(b, Matrices):
+        raise Error("tcgen05.mma finds B by a descriptor", hints=["make_fragment_B makes them of shared memory"])
+    return _place(d), a.descriptor if isinstance(a, Matrices) else _place(a), b.descriptor
 
 
 def _place(operand: Operand) -> ir.Value:
-    return operand.descriptor if isinstance(operand, Matrices) else _tensor_memory(in_memory(operand).pointer)
+    return _tensor_memory(in_memory(operand).pointer)
 
 
 def _tensor_memory(address: ir.Value) -> ir.Value:
-    """A pointer to tensor memory from its address, an `i32`."""
+    """A pointer to tensor memory from its address, an `i32`. Raises `Error` for a pointer elsewhere."""
+    if not isinstance(address.type, ir.IntegerType):
+        raise Error("tcgen05 takes what is in tensor memory here")
     return llvm.inttoptr(llvm_types.pointer(6), address)
 
 
@@ -179,7 +221,7 @@ def load_tensor_memory(copy: Copy) -> None:
     loaded = nvvm.tcgen05_ld(
         type,
         _shape(copy.atom),
-        _tensor_memory(copy.source.pointer),
+        _place(copy.source),
         pack=bool(copy.atom.parameters.get("pack16b")),
         offset=_second_half(copy.atom),
     )
@@ -208,7 +250,7 @@ def load_reduced(copy: Copy) -> None:
         number,
         _shape(copy.atom),
         ir.Attribute.parse(f"#nvvm<reduction_kind {kind.removesuffix('abs')}>"),
-        _tensor_memory(copy.source.pointer),
+        _place(copy.source),
         abs=kind.endswith("abs"),
         nan=bool(copy.atom.parameters.get("nan")),
         is_signed=isinstance(number, ir.IntegerType) or None,
@@ -225,7 +267,7 @@ def store_tensor_memory(copy: Copy) -> None:
     registers = as_registers(copy.source, count * 32 // copy.source.element.bits)
     nvvm.tcgen05_st(
         _shape(copy.atom),
-        _tensor_memory(copy.destination.pointer),
+        _place(copy.destination),
         registers[0] if count == 1 else vector_of(registers),
         unpack=bool(copy.atom.parameters.get("expand16b")),
         offset=_second_half(copy.atom),
@@ -275,7 +317,7 @@ def copy_to_tensor_memory(copy: Copy) -> None:
     with one_thread():
         nvvm.tcgen05_cp(
             _attribute("tcgen05_cp_shape", f"shape_{parameters['lanes']}x{parameters['bits']}b"),
-            _tensor_memory(in_memory(destination).pointer),
+            _place(destination),
             source.descriptor,
             group=_group(copy.atom),
             multicast=multicast and _attribute("tcgen05_cp_multicast", multicast),

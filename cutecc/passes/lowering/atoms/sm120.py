@@ -8,7 +8,7 @@ from typing import Final
 from cutecc.errors import Error
 from cutecc.ir.inline_assembly import inline_assembly
 from cutecc.ir.mlir import ir
-from cutecc.ir.types import MmaAtom
+from cutecc.ir.types import MmaAtom, Scalar
 from cutecc.passes.lowering.atoms.registers import packed
 from cutecc.passes.lowering.atoms.registry import State, multiplies, spelled
 from cutecc.passes.lowering.atoms.uses import Product
@@ -19,6 +19,10 @@ from cutecc.target import Target
 
 _KINDS: Final = {1: "mxf8f6f4", 2: "mxf4", 4: "mxf4nvf4"}
 """By how many scales a row of A, and a column of B, has."""
+_FACTORS: Final = {32: ("e4m3", "e5m2", "e2m3", "e3m2", "e2m1"), 64: ("e2m1",)}
+"""What A and B may be of, by how many elements they have along K."""
+_SCALED: Final = {(32, 1): ("ue8m0",), (64, 2): ("ue8m0",), (64, 4): ("ue8m0", "ue4m3")}
+"""What scales may be of, by how many elements and how many scales there are along K."""
 _SCALE_TYPES: Final = {"f8E4M3FN": "ue4m3", "f8E8M0FNU": "ue8m0"}
 """None has a sign."""
 _SCALES: Final[State] = (("sf_a", "!llvm.ptr"), ("sf_b", "!llvm.ptr"))
@@ -29,7 +33,15 @@ def _is_workstation(chip: Target) -> bool:
     return chip.major == 12 and chip.suffix in ("a", "f")
 
 
-@multiplies("SM120.mma_bs", chips=_is_workstation, state=_SCALES)
+def _is_scaled(atom: MmaAtom) -> bool:
+    """Whether there is such a product of these types."""
+    k, scale = atom.shape_mnk[2], _SCALE_TYPES.get(str(atom.parameters["sf_type"]), "")
+    factors = {ELEMENT_TYPES.get(each.name, "") for each in (atom.element_a, atom.element_b)}
+    are_known = factors.issubset(_FACTORS.get(k, ())) and atom.element_c == Scalar("f32")
+    return are_known and scale in _SCALED.get((k, _along_k(atom)), ())
+
+
+@multiplies("SM120.mma_bs", takes=_is_scaled, chips=_is_workstation, state=_SCALES)
 def multiply_scaled_by_warp(product: Product) -> None:
     """`mma.sync` with `.block_scale`: so many elements along K of A, and of B, have a scale.
 

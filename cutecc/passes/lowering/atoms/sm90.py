@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cutecc.errors import Error
 from cutecc.ir.inline_assembly import inline_assembly
 from cutecc.ir.mlir import arith, ir, nvvm
 from cutecc.ir.types import MmaAtom, Scalar
@@ -50,9 +51,10 @@ def multiply_by_warpgroup(product: Product) -> None:
     sums = _sums(product)
     first, second = product.multiplicands
     a = _operand(first, product.counts[0])
-    (b,) = _operand(second, product.counts[1])
+    if not isinstance(second, Matrices):
+        raise Error("wgmma finds B by a descriptor", hints=["make_fragment_B makes them of shared memory"])
     adds = arith.extui(ir.IntegerType.get_signless(32), product.fields["accum_c"])
-    operands = [*sums, *a, b, adds]
+    operands = [*sums, *a, second.descriptor, adds]
     # Of registers that are read and written, the reading ones count as operands too, after those written.
     names = [f"${number}" for number in range(len(sums), len(sums) + len(operands))][len(sums) :]
     *a_names, b_name, adds_name = names

@@ -46,7 +46,7 @@ def scaled_instruction_descriptor(
 
 def has_packed_factors(atom: MmaAtom) -> bool:
     """Whether both factors have two elements of 4 bits in a byte, which instructions with 64 and more along K take."""
-    return all(ELEMENT_TYPES[each.name] == "e2m1" for each in (atom.element_a, atom.element_b)) and (
+    return all(ELEMENT_TYPES.get(each.name) == "e2m1" for each in (atom.element_a, atom.element_b)) and (
         atom.shape_mnk[2] >= 64
     )
 

@@ -6,7 +6,7 @@ from cutecc.ir import llvm_types
 from cutecc.ir.mlir import arith, ir, llvm, vector
 from cutecc.ir.types import Scalar, SmemDescriptor, Vector
 from cutecc.ir.types.values import Element
-from cutecc.layout.integers import Integer, divide, divisibility
+from cutecc.layout.integers import Integer, divide, divisibility, multiply
 from cutecc.layout.swizzle import Swizzle
 from cutecc.passes.lowering.values.integers import Arithmetic, computed, constant
 from cutecc.passes.lowering.values.leaves import definition
@@ -45,20 +45,24 @@ def _cells(offset: Integer, bits: int, arithmetic: Arithmetic) -> ir.Value:
     """Elements of `bits` as what is added to an address of tensor memory, which counts cells of 32 bits.
 
     Which of a cell's elements it is stands in the highest bits of the address, where CuTe's layouts expect it: the
-    offset is rotated.
+    offset is rotated, but for its sign, as cells before are found by subtracting.
     """
+    if bits > _CELL:
+        return arithmetic.value(multiply(offset, bits // _CELL), _CELL)
     shift = (_CELL // bits).bit_length() - 1
     if isinstance(offset, int):
-        offset %= 1 << _CELL
-        return constant(_signed(offset >> shift | offset << _CELL - shift & (1 << _CELL) - 1), _CELL)
+        cells, element = divmod(_signed(offset), 1 << shift)
+        return constant(_signed(cells + (element << _CELL - shift)), _CELL)
     if divisibility(offset) % (1 << shift) == 0:
         return arithmetic.value(divide(offset, 1 << shift), _CELL)
     given = arithmetic.value(offset, _CELL)
-    return arith.ori(arith.shrui(given, constant(shift, _CELL)), arith.shli(given, constant(_CELL - shift, _CELL)))
+    return arith.addi(arith.shrsi(given, constant(shift, _CELL)), arith.shli(given, constant(_CELL - shift, _CELL)))
 
 
-def _signed(cells: int) -> int:
-    return cells - (1 << _CELL) if cells >> _CELL - 1 else cells
+def _signed(number: int) -> int:
+    """The same of 32 bits."""
+    number %= 1 << _CELL
+    return number - (1 << _CELL) if number >> _CELL - 1 else number
 
 
 def _descriptor_moved(descriptor: ir.Value, offset: ir.Value) -> ir.Value:
