@@ -21,6 +21,8 @@ _FROM_CUTE = (
     # The algebra: layouts, tensors and tilings become pointers, and numbers that `arith` computes.
     "unfold-layouts",
     "unfold-tensors",
+    # Layouts were said again and again: what all others look at gets fewer.
+    "cse",
     "partition-tiles",
     "lower-tma-descriptors",
     "lower-matrix-descriptors",
@@ -28,6 +30,7 @@ _FROM_CUTE = (
     "lower-atom-fields",
     # Copies and products become loops over atoms, printed tensors loops over elements, and atoms instructions.
     "expand-copies",
+    "cse",
     "expand-gemms",
     "expand-printing",
     "lower-atoms",
