@@ -17,6 +17,7 @@ from cutecc.emulator.machine.block import Block, Cluster
 from cutecc.emulator.machine.decode import decode
 from cutecc.emulator.machine.gang import Gang
 from cutecc.emulator.machine.lanes import WARP, Array, Lanes
+from cutecc.emulator.machine.layout import offsets_of, size_of
 from cutecc.emulator.machine.machine import Machine, Shape
 from cutecc.emulator.machine.program import Program
 from cutecc.emulator.machine.run import Run
@@ -89,6 +90,22 @@ def _load(ptx: PtxText, kernel: str, limits: Limits) -> Program:
     return decode(module, kernel, limits)
 
 
+def _parameters(program: Program, launch: Launch) -> bytes:
+    """What the kernel is launched with, where the PTX has it.
+
+    A GPU too takes each parameter by itself. Records of before took the alignment of what a pointer points to for the
+    parameter's, and have others behind elsewhere.
+    """
+    given = launch.kernel.parameters
+    if len(given) != len(program.parameters):
+        return bytes(launch.parameters)
+    found = bytearray()
+    for parameter, variable, offset in zip(given, program.parameters, offsets_of(program.parameters), strict=True):
+        value = launch.parameters[parameter.offset : parameter.offset + min(parameter.size, size_of(variable))]
+        found = found.ljust(offset, b"\0") + value.ljust(size_of(variable), b"\0")
+    return bytes(found)
+
+
 def run_wave(
     work: Work,
     program: Program,
@@ -122,7 +139,9 @@ def run_wave(
     taken = _memory(program, shape, len(wave), budget.limits)
     machine = Machine(
         shape,
-        Memory(program, shape, len(wave), bytes(launch.parameters), allocations, module, work.names, options.shared),
+        Memory(
+            program, shape, len(wave), _parameters(program, launch), allocations, module, work.names, options.shared
+        ),
         Watch(),
         print,
         found.findings.append if options.check else None,

@@ -72,14 +72,13 @@ class Layout:
                 found[variable.name] = ("local", self._take_local(variable))
             else:
                 found[variable.name] = self._take_module(variable)
-        offset = 0
-        for parameter in (*function.parameters, *function.results):
-            if function.is_entry:
-                offset = -(-offset // parameter.align) * parameter.align
-                found[parameter.name] = ("param", offset)
-                offset += size_of(parameter)
-            elif parameter.space == "param":
-                found[parameter.name] = ("local", self._take_local(parameter))
+        if function.is_entry:
+            places = offsets_of(function.parameters)
+            found.update((each.name, ("param", at)) for each, at in zip(function.parameters, places, strict=True))
+        else:
+            for parameter in (*function.parameters, *function.results):
+                if parameter.space == "param":
+                    found[parameter.name] = ("local", self._take_local(parameter))
         self._tables.append(found)
         return found
 
@@ -124,6 +123,16 @@ class Layout:
 def function_address(number: int) -> int:
     """The address of a function of the module, by its number there."""
     return FUNCTION_APERTURE | (number + 1) * _FUNCTION_BYTES
+
+
+def offsets_of(parameters: Sequence[Variable]) -> list[int]:
+    """Where each of a kernel's parameters is, one behind the other."""
+    found: list[int] = []
+    end = 0
+    for parameter in parameters:
+        found.append(-(-end // parameter.align) * parameter.align)
+        end = found[-1] + size_of(parameter)
+    return found
 
 
 def size_of(variable: Variable) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from cutecc.errors import Error
 from cutecc.ir import llvm_types
 from cutecc.ir.mlir import ir, nvvm
 from cutecc.ir.structs import members
@@ -12,7 +13,7 @@ from cutecc.passes.lowering.atoms.registers import as_registers, store_registers
 from cutecc.passes.lowering.atoms.registry import copies
 from cutecc.passes.lowering.atoms.sm80 import matrix_layout
 from cutecc.passes.lowering.atoms.uses import Copy
-from cutecc.passes.lowering.values.vector_accesses import bitcast, elements_of, vector_of
+from cutecc.passes.lowering.values.vector_accesses import Tensor, bitcast, elements_of, vector_of
 from cutecc.target import Target
 
 _PACKED: Final = {"u4x16p64to8": "b4x16_p64", "u6x16p32to8": "b6x16_p32"}
@@ -20,6 +21,8 @@ _PACKED: Final = {"u4x16p64to8": "b4x16_p64", "u6x16p32to8": "b6x16_p32"}
 _SQUARE: Final = (16, 16)
 _HALF: Final = (16, 8)
 """Of a square matrix, either half of the columns: what `stmatrix` stores."""
+
+_BYTE: Final = 8
 
 
 def _is_blackwell(chip: Target) -> bool:
@@ -29,6 +32,7 @@ def _is_blackwell(chip: Target) -> bool:
 @copies("ldsm", takes=lambda atom: atom.parameters["mode"] != (8, 8), chips=_is_blackwell)
 def load_narrow_matrices(copy: Copy) -> None:
     """`ldmatrix`: 8 x 16 matrices by rows, and 16 x 16 by columns, each element in a byte of a register."""
+    _check_bytes(copy.destination)
     mode, count = (copy.atom.parameters[name] for name in ("mode", "num_matrices"))
     count *= 2 if mode == _SQUARE else 1
     word = ir.IntegerType.get_signless(32)
@@ -46,6 +50,11 @@ def load_narrow_matrices(copy: Copy) -> None:
     store_registers(_halves(registers) if mode == _HALF else registers, copy.destination, count * 4)
 
 
+def _check_bytes(registers: Tensor) -> None:
+    if registers.element.bits != _BYTE:
+        raise Error(f"registers have these matrices byte by byte, and {registers.element} is none")
+
+
 def _halves(registers: Sequence[ir.Value]) -> list[ir.Value]:
     """The registers of each 16 x 16 matrix, of 8 columns each, as those of its upper and its lower 8 rows."""
     pieces = ir.VectorType.get([4], ir.IntegerType.get_signless(16))
@@ -60,6 +69,7 @@ def _halves(registers: Sequence[ir.Value]) -> list[ir.Value]:
 @copies("stsm", takes=lambda atom: atom.parameters["mode"] == _HALF, chips=_is_blackwell)
 def store_narrow_matrices(copy: Copy) -> None:
     """`stmatrix`: 16 x 8 matrices by columns."""
+    _check_bytes(copy.source)
     values = as_registers(copy.source, copy.atom.parameters["num_matrices"] * 4)
     shape = ir.Attribute.parse("#nvvm.store_shape<m16n8>")
     nvvm.stmatrix(copy.destination.address(0), values, matrix_layout(transposed=True), shape=shape)

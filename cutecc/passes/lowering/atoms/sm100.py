@@ -303,10 +303,16 @@ def _second_half(atom: CopyAtom) -> ir.Value | None:
     return constant(atom.parameters["repeat"] * (2 if packed else 1), 64)
 
 
+_COPIED: Final = ((128, 256), (4, 256), (128, 128), (64, 128), (32, 128))
+"""Lanes and bits that one instruction copies."""
 _MULTICASTS: Final = {"x4": "warpx4", "lw_0213": "warpx2_02_13", "lw_0123": "warpx2_01_23"}
 
 
-@copies("s2t_copy", chips=_is_data_centre)
+@copies(
+    "s2t_copy",
+    takes=lambda atom: (atom.parameters["lanes"], atom.parameters["bits"]) in _COPIED,
+    chips=_is_data_centre,
+)
 def copy_to_tensor_memory(copy: Copy) -> None:
     """`tcgen05.cp`: from shared memory, by a descriptor, into tensor memory, of several warps' lanes perhaps."""
     source, destination = copy.operands

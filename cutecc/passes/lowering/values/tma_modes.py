@@ -95,8 +95,11 @@ def _modes(
             # It counts numbers of the format, as boxes and coordinates do.
             packed = _steps_in_a_number(step, number, bits)
             _check_follow(parts, [box[0] * (packed or 1), *box[1:]], step)
-            if packed is None and isinstance(step, int) and math.prod(box) > 1:
+            # Of a step that only the caller knows it is asserted that it is 1: a number is one element then, or a part.
+            if packed is None and (isinstance(step, int) or number > bits) and math.prod(box) > 1:
                 raise Error(f"the innermost mode for TMA, {size}:{step}, is not contiguous in global memory")
+            if packed and isinstance(size, int) and size % packed:
+                raise Error(f"{size} elements along the innermost mode for TMA are no whole numbers of {packed} each")
             stride, wide = None, _wide(tensor, size)
             wide = arith.divui(wide, constant(packed, 64)) if packed and packed > 1 else wide
             wide = arith.muli(wide, constant(bits // number, 64)) if bits > number else wide
@@ -162,7 +165,7 @@ def _steps_in_a_number(step: Integer, number: int, bits: int) -> int | None:
     """
     if step == 1 and number <= bits:
         return 1
-    return number // (step * bits) if isinstance(step, int) and step and not number % (step * bits) else None
+    return number // (step * bits) if isinstance(step, int) and step > 0 and not number % (step * bits) else None
 
 
 def _whole(parts: Sequence[Layout]) -> tuple[Integer, Integer]:

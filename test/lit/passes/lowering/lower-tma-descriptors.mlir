@@ -729,6 +729,51 @@ func.func @not_contiguous(%tensor: !tensor, %shared: !shared, %tile: !tile) {
 
 // -----
 
+// Nor does it go backwards.
+!tensor = !cute.memref<f16, gmem, align<16>, "(128,64):(64,-1)">
+!shared = !cute.layout<"(32,64):(64,1)">
+!tile = !cute.layout<"(32,64):(1@0,1@1)">
+!load = !cute_nvgpu.atom.non_exec_tiled_tma_load<sm_90, f16, copy_bits = 32768, tma_gbasis = <"(64,32):(1@1,1@0)">, tma_format = F16_RN>
+!coordinates = !cute.coord_tensor<"(0,0)", "(128,64):(1@1,-1@0)">
+func.func @backwards(%tensor: !tensor, %shared: !shared, %tile: !tile) {
+  // expected-error @below {{cute_nvgpu.atom.make_non_exec_tiled_tma_load: the innermost mode for TMA, 64:-1, is not contiguous in global memory}}
+  %atom, %coordinates = cute_nvgpu.atom.make_non_exec_tiled_tma_load(%tensor, %shared, %tile) <{kind = <sm_90> num_multicast = 1}> : (!tensor, !shared, !tile) -> (!load, !coordinates)
+  "test.use"(%atom, %coordinates) : (!load, !coordinates) -> ()
+  return
+}
+
+// -----
+
+// A number of two elements has to be whole.
+!tensor = !cute.memref<f8E8M0FNU, gmem, align<16>, "(128,255):(256,1)">
+!shared = !cute.layout<"(32,128):(128,1)">
+!tile = !cute.layout<"(32,128):(1@0,1@1)">
+!load = !cute_nvgpu.atom.non_exec_tiled_tma_load<sm_90, f8E8M0FNU, copy_bits = 32768, tma_gbasis = <"(64,32):(1@1,1@0)">, tma_format = U16>
+!coordinates = !cute.coord_tensor<"(0,0)", "(128,255):(1@1,1/2@0)">
+func.func @half_a_number(%tensor: !tensor, %shared: !shared, %tile: !tile) {
+  // expected-error @below {{cute_nvgpu.atom.make_non_exec_tiled_tma_load: 255 elements along the innermost mode for TMA are no whole numbers of 2 each}}
+  %atom, %coordinates = cute_nvgpu.atom.make_non_exec_tiled_tma_load(%tensor, %shared, %tile) <{kind = <sm_90> num_multicast = 1 tma_format = #cute_nvgpu.tma_data_format<U16>}> : (!tensor, !shared, !tile) -> (!load, !coordinates)
+  "test.use"(%atom, %coordinates) : (!load, !coordinates) -> ()
+  return
+}
+
+// -----
+
+// Where nobody knows how far an element is from the next, CuTe counts a number for each, which it is not.
+!tensor = !cute.memref<f8E8M0FNU, gmem, align<16>, "(128,?):(256,?)">
+!shared = !cute.layout<"(32,128):(128,1)">
+!tile = !cute.layout<"(32,128):(1@0,1@1)">
+!load = !cute_nvgpu.atom.non_exec_tiled_tma_load<sm_90, f8E8M0FNU, copy_bits = 65536, tma_gbasis = <"(128,32):(1@1,1@0)">, tma_format = U16>
+!coordinates = !cute.coord_tensor<"(0,0)", "(128,?):(1@1,?@0)">
+func.func @unknown(%tensor: !tensor, %shared: !shared, %tile: !tile) {
+  // expected-error @below {{cute_nvgpu.atom.make_non_exec_tiled_tma_load: the innermost mode for TMA, ?:?, is not contiguous in global memory}}
+  %atom, %coordinates = cute_nvgpu.atom.make_non_exec_tiled_tma_load(%tensor, %shared, %tile) <{kind = <sm_90> num_multicast = 1 tma_format = #cute_nvgpu.tma_data_format<U16>}> : (!tensor, !shared, !tile) -> (!load, !coordinates)
+  "test.use"(%atom, %coordinates) : (!load, !coordinates) -> ()
+  return
+}
+
+// -----
+
 // It is the one along which shared memory is contiguous.
 !tensor = !cute.memref<f16, gmem, align<16>, "(128,128):(128,1)">
 !shared = !cute.layout<"(32,64):(1,32)">

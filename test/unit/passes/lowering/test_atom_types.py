@@ -23,11 +23,18 @@ OF_WARP = (
 
 def failure_of(atom: str, chip: str, d: str, a: str = MATRIX, b: str = MATRIX) -> PassError:
     """What `lower-atoms` says of a product of these."""
-    types = f"{atom}, {d}, {a}, {b}, {d}"
-    module = (
-        f"func.func @kernel(%atom: {atom}, %d: {d}, %a: {a}, %b: {b}) {{\n"
-        f'  cute.mma_atom_call(%atom, %d, %a, %b, %d) : ({types}) -> () loc("kernel.py":7:3)\n  return\n}}'
-    )
+    return failure(f"cute.mma_atom_call(%0, %1, %2, %3, %1) : ({atom}, {d}, {a}, {b}, {d})", chip, atom, d, a, b)
+
+
+def failure_of_copy(atom: str, source: str, destination: str) -> PassError:
+    """The same of a copy."""
+    call = f"cute.copy_atom_call(%0, %1, %2) : ({atom}, {source}, {destination})"
+    return failure(call, "sm_100a", atom, source, destination)
+
+
+def failure(call: str, chip: str, *types: str) -> PassError:
+    arguments = ", ".join(f"%{index}: {type}" for index, type in enumerate(types))
+    module = f'func.func @kernel({arguments}) {{\n  {call} -> () loc("kernel.py":7:3)\n  return\n}}'
     with fresh_context(), pytest.raises(PassError) as raised:
         manager.run(Pipeline.parse(f"lower-atoms{{chip={chip}}}"), parse(module.encode()))
     assert raised.value.location == KERNEL
@@ -85,3 +92,17 @@ def test_operands_elsewhere_are_refused() -> None:
     hopper = "!cute_nvgpu.sm90.mma<64x8x16, ab_major = (k, k), elem_type = (f16, f16, f32), frag_kind = ss>"
     d, b = (f'!cute.memref<{element}, rmem, align<16>, "(4):(1)">' for element in ("f32", "f16"))
     assert "finds B by a descriptor" in failure_of(hopper, "sm_90a", d, b=b).message
+
+
+@pytest.mark.parametrize("element", ["f16", "f4E2M1FN"])
+def test_narrow_matrices_are_bytes(element: str) -> None:
+    shared, registers = (f'!cute.memref<{element}, {space}, align<16>, "(16):(1)">' for space in ("smem", "rmem"))
+    load = f'!cute_nvgpu.atom.ldsm<val_type = {element}, mode = <"(16,8)">, sz_pattern = u8, num_matrices = 2, t>'
+    assert f"byte by byte, and {element} is none" in failure_of_copy(load, shared, registers).message
+    store = f'!cute_nvgpu.atom.stsm<{element}, mode = <"(16,8)">, num_matrices = 4, t>'
+    assert f"byte by byte, and {element} is none" in failure_of_copy(store, registers, shared).message
+
+
+def test_there_are_copies_of_so_many_lanes_and_bits() -> None:
+    atom = "!cute_nvgpu.atom.s2t_copy<i32, 4 DP, 128 bit, 2 cta>"
+    assert "does not know the copy atom s2t_copy" in failure_of_copy(atom, MATRIX, tensor("i32")).message
