@@ -5,7 +5,7 @@ warps that multiply have one each. Code generators unroll such loops by other nu
 behind them. So the instructions of a loop are counted by kinds and the counts divided by what all of them are multiples
 of: four products and a barrier are what sixteen and four are. Of loops that are then the same there is one.
 
-Loops are natural ones, of edges back to what every path to them goes through: it does not count how blocks are laid out.
+Loops are natural ones, of edges back to what every path to them goes through: how blocks are laid out does not count.
 A wait for an mbarrier is one instruction of PTX, in a loop of its own, of which ptxas makes two or three of SASS: these
 are inside of the main loop, and PTX has the same number however ptxas places them.
 """
@@ -44,6 +44,12 @@ def kernel_steps(ptx: str) -> frozenset[Step]:
     """Those of all kernels of PTX."""
     functions = parse_module(ptx).functions.values()
     return frozenset(step for each in functions if each.is_entry for step in steps(each))
+
+
+def kernel_kinds(ptx: str) -> Counter[str]:
+    """How many instructions of each kind all kernels of PTX have."""
+    functions = [each for each in parse_module(ptx).functions.values() if each.is_entry]
+    return Counter(kind for each in functions for instruction in each.instructions if (kind := kind_of(instruction)))
 
 
 def step_of(counts: Mapping[str, int]) -> Step:

@@ -23,16 +23,17 @@ QUICK = ("f32x2_softmax", "gemm_mxfp4_sm120", "tcgen05_gemm", "tmem_from_smem")
 OPTIONS = CompileOptions(artifacts=("ptx", "cubin", "host-program"))
 CHECKED = EmulatorOptions(check="all")
 MORE_REGISTERS = 4
-EXCEPTIONS: dict[str, tuple[int, str]] = {
-    "gemm_mxf8f6f4_sm120": (10, "the last four of sixteen bytes are taken apart; places in memory by 64-bit sums"),
-    "gemm_mxfp4_sm120": (18, "LLVM keeps the addresses of all rows beside what is loaded from them"),
-    "gemm_nvfp4_sm120": (8, "as above"),
-    "narrow_matrices": (7, "the last four of sixteen bytes are taken apart"),
+REGISTERS = {
+    # LLVM keeps the first address of each access and adds the step to all; the wheel's generator moves a few pointers.
+    "gemm_mxf8f6f4_sm120": 10,  # 80 for 70
+    "gemm_mxfp4_sm120": 18,  # 96 for 78
+    # The kernel copies scales byte by byte. LLVM loads sixteen at once, but has each in a register until a product.
+    "gemm_nvfp4_sm120": 8,  # 224 for 216
 }
-"""Registers over the wheel's, and why."""
-CASES = [
-    pytest.param(file, id=file.stem, marks=[pytest.mark.slow] * (file.stem not in QUICK)) for file in FILES
-]
+"""How many over the wheel's others take, and why."""
+MERGED = {"narrow_matrices": frozenset({(("ldmatrix", 5), ("stmatrix", 1))})}
+"""What else the code has: of two `ldmatrix` of the same matrices in a row, LLVM leaves one."""
+CASES = [pytest.param(file, id=file.stem, marks=[pytest.mark.slow] * (file.stem not in QUICK)) for file in FILES]
 
 
 class Compiled:
@@ -60,16 +61,14 @@ def compiled(request: pytest.FixtureRequest, emulated: EmulatedKernels) -> Compi
 
 
 @pytest.mark.parametrize("compiled", CASES, indirect=True)
-def test_both_pipelines_agree_with_the_reference_and_bit_for_bit(
-    compiled: Compiled, emulated: EmulatedKernels
-) -> None:
+def test_both_pipelines_agree_with_the_reference_and_bit_for_bit(compiled: Compiled, emulated: EmulatedKernels) -> None:
     assert compiled.results(compiled.open, emulated) == compiled.results(compiled.wheel, emulated)
 
 
 @pytest.mark.parametrize("compiled", CASES, indirect=True)
 def test_code_of_the_open_lowering_needs_no_more(compiled: Compiled) -> None:
     wheel, ours = Code.of(compiled.wheel), Code.of(compiled.open)
-    assert ours.steps == wheel.steps
+    name = compiled.file.stem
+    assert ours.steps == MERGED.get(name, wheel.steps)
     assert ours.stack <= wheel.stack
-    more, _ = EXCEPTIONS.get(compiled.file.stem, (MORE_REGISTERS, ""))
-    assert ours.registers <= wheel.registers + more
+    assert ours.registers <= wheel.registers + REGISTERS.get(name, MORE_REGISTERS)
