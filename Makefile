@@ -231,6 +231,7 @@ bench: $(BIN)/.dev
 	$(BIN)/python tools/bench_report.py $(ARGS)
 	$(BIN)/python tools/bench_watch.py $(ARGS)
 	$(BIN)/python tools/bench_lowering_cost.py $(ARGS)
+	$(BIN)/python tools/bench_blackwell_code.py $(ARGS)
 	$(BIN)/python tools/bench_reduce.py $(ARGS)
 
 # The first half needs no GPU: its folder can be carried to a machine with one, which needs no compiler.

@@ -104,13 +104,14 @@ class EmulatedKernels:
         reference: str | None,
         emulator: EmulatorOptions | None = None,
     ) -> None:
-        """It does with these arguments what the reference does; where there is none, it ends."""
+        """It does with these arguments what the reference does; where there is none, it ends. Checks find nothing."""
         names = [tensor.name for tensor in arguments.outputs]
         expected = self._dsl.call(_CALL_REFERENCE, str(file), reference, arguments.values(), names) if reference else ()
         with HostMemory() as memory:
             on_cpu = DeviceArguments(arguments, memory)
             on_cpu.upload()
-            kernel.emulate(**on_cpu.by_name, emulator=emulator)
+            emulation = kernel.emulate(**on_cpu.by_name, emulator=emulator)
+            assert emulation.ok, f"{arguments.sizes}, {emulator}: {emulation.findings}"
             stray = on_cpu.download()
         if not reference:
             return

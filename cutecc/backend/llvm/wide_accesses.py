@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 _WIDE_BITS = 512
 """What LLVM may get whole: such chains are short."""
@@ -18,7 +18,8 @@ _PIECE_BITS = 128
 """What one instruction moves at most."""
 _WIDE_BYTES_BITS = 32
 """Of bytes, both: they are stored by twos, as conversions make them, and loaded one by one, which LLVM makes values of
-in a whole register, but not in a vector of two bytes each."""
+in a whole register, but not in a vector of two bytes each. Of four bytes that go through an array whole, one integer:
+LLVM would take the last four of a vector apart and put them together again."""
 _BITS = {"float": 32, "half": 16, "bfloat": 16, "double": 64, "i8": 8, "i16": 16, "i32": 32, "i64": 64}
 # Arrays in registers are in the generic address space.
 _ACCESS = re.compile(
@@ -28,7 +29,8 @@ _ACCESS = re.compile(
 
 
 def split_wide_accesses(text: str) -> str:
-    """LLVM IR with loads and stores of more than 64 bytes as several of 16 bytes, and of more than four `i8` by fours.
+    """LLVM IR with loads and stores of more than 64 bytes as several of 16 bytes, and of more than four `i8` by fours,
+    as one integer where all are such fours.
 
     Volatile ones stay as they are.
     """
@@ -37,7 +39,8 @@ def split_wide_accesses(text: str) -> str:
         found = _ACCESS.fullmatch(line) if ", align" in line else None
         if found and int(found["count"]) * _BITS.get(found["element"], 0) > _most_bits(found["element"], _WIDE_BITS):
             access = _Access(
-                f"%wide.{number}", int(found["count"]), found["element"], found["pointer"], int(found["alignment"])
+                *(f"%wide.{number}", int(found["count"]), found["element"], found["pointer"], int(found["alignment"])),
+                _most_bits(found["element"], _PIECE_BITS),
             )
             split = access.loads(found["loaded"]) if found["loaded"] else access.stores(found["stored"])
             lines += [f"  {each}{found['metadata']}" for each in split]
@@ -61,9 +64,14 @@ class _Access:
     pointer: str
     alignment: int
     """Bytes."""
+    piece_bits: int
 
     def loads(self, name: str) -> Iterator[str]:
         """Load the vector, as a value called `name`."""
+        if words := self._words():
+            yield from words.loads(f"{self.prefix}.words")
+            yield f"{name} = bitcast {words.type} {self.prefix}.words to {self.type}"
+            return
         whole = "poison"
         for begin, end in self._pieces():
             type, piece = self._vector(end - begin), f"{self.prefix}.piece.{begin}"
@@ -80,20 +88,35 @@ class _Access:
 
     def stores(self, value: str) -> Iterator[str]:
         """Store the vector `value`."""
+        if words := self._words():
+            yield f"{self.prefix}.words = bitcast {self.type} {value} to {words.type}"
+            yield from words.stores(f"{self.prefix}.words")
+            return
         for begin, end in self._pieces():
             piece = "poison"
             for index in range(begin, end):
                 element, joined = f"{self.prefix}.element.{index}", f"{self.prefix}.from.{begin}.{index}"
-                yield f"{element} = extractelement {self._vector(self.count)} {value}, i64 {index}"
+                yield f"{element} = extractelement {self.type} {value}, i64 {index}"
                 yield self._insert(joined, end - begin, piece, element, index - begin)
                 piece = joined
             address, place = self._place(begin)
             yield address
             yield f"store {self._vector(end - begin)} {piece}, {place}"
 
+    @property
+    def type(self) -> str:
+        """Of the whole vector."""
+        return self._vector(self.count)
+
+    def _words(self) -> _Access | None:
+        """The same bytes as integers of four each."""
+        if self.element == "i8" and self.count % 4 == 0:
+            return replace(self, count=self.count // 4, element="i32")
+        return None
+
     def _pieces(self) -> Iterator[tuple[int, int]]:
         """The first element of each piece, and the one behind its last."""
-        length = _most_bits(self.element, _PIECE_BITS) // _BITS[self.element]
+        length = self.piece_bits // _BITS[self.element]
         for begin in range(0, self.count, length):
             yield begin, min(begin + length, self.count)
 

@@ -55,10 +55,11 @@ def test_each_piece_has_the_alignment_that_is_known_of_it():
 def test_bytes_are_stored_by_fours():
     # As an array of bytes in registers is: each piece is a register of its own.
     text = split_wide_accesses("  store <32 x i8> %3, ptr %1, align 32")
-    pieces = re.findall(r"store <4 x i8> %[\w.]+, ptr (%[\w.]+), align (\d+)", text)
+    pieces = re.findall(r"store <1 x i32> %[\w.]+, ptr (%[\w.]+), align (\d+)", text)
     assert len(pieces) == text.count("store ") == 8
     assert [alignment for _, alignment in pieces] == ["32", "4", "8", "4", "16", "4", "8", "4"]
     assert len({pointer for pointer, _ in pieces}) == 8
+    assert split_wide_accesses("  store <6 x i8> %3, ptr %1, align 2").count("store <") == 2
     assert split_wide_accesses("  store <4 x i8> %3, ptr %1, align 4") == "  store <4 x i8> %3, ptr %1, align 4"
 
 
@@ -82,3 +83,8 @@ def test_a_constant_is_stored_and_places_in_the_source_stay():
 )
 def test_what_is_left(line: str):
     assert split_wide_accesses(line) == line
+
+
+def test_bytes_that_go_through_an_array_whole_are_not_taken_apart():
+    text = split_wide_accesses(COPY.format(count=16, element="i8", alignment=16))
+    assert text.count("bitcast") == 2 and "x i8> poison" not in text and "extractelement <16" not in text
