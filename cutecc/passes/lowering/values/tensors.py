@@ -59,7 +59,7 @@ class Coordinates:
 
 @dataclass(frozen=True)
 class Matrices:
-    """A tensor of matrices in shared memory while it is lowered: what `wgmma` takes instead of registers."""
+    """A tensor of matrices in shared memory while it is lowered: what tensor cores take instead of registers."""
 
     descriptor: ir.Value
     """Of the first matrix; an `i64`."""
