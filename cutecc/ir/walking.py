@@ -40,7 +40,7 @@ def _without_regions(root: ir.Operation, names: tuple[str, ...]) -> list[tuple[i
     `None` where it would not be the same: MLIR's driver leaves the root and unreachable blocks out, and comes to
     operations that have regions in another order.
     """
-    if not names or root.name in names or any(name.endswith(".*") for name in names) or _has_blocks(root):
+    if not names or root.name in names or any(name.endswith(".*") for name in names) or not _is_structured(root):
         return None
     if root.context.allow_unregistered_dialects:
         # What an operation that nobody knows has is anybody's guess.
@@ -68,11 +68,16 @@ def _without_regions(root: ir.Operation, names: tuple[str, ...]) -> list[tuple[i
     return [(operation, position) for position, operation in enumerate(found, start=1)]
 
 
-_MAY_HAVE_BLOCKS = (
-    *("func.func", "gpu.func", "llvm.func", "cuda.func", "cuda.kernel", "lir.func"),
-    *("scf.execute_region", "gpu.launch", "gpu.all_reduce", "lir.atomic_generic", "lir.warp_reduce"),
-)
-"""Of what the wheel's dialects have, all that a region with more than one block may be inside of."""
+_MAY_HAVE_BLOCKS = ("scf.execute_region", "gpu.launch", "gpu.all_reduce", "lir.atomic_generic", "lir.warp_reduce")
+"""Of what the wheel's dialects have, all that may have more than one block in a region, beside functions."""
+_HOLDERS = ("builtin.module", "gpu.module")
+
+
+def _is_structured(root: ir.Operation) -> bool:
+    """Whether no function has more than one block: MLIR's driver does not survive those of which a branch is erased."""
+    if root.name in _HOLDERS:
+        return all(_is_structured(each.operation) for block in root.regions[0].blocks for each in block.operations)
+    return not _has_blocks(root)
 
 
 def _has_blocks(operation: ir.Operation) -> bool:

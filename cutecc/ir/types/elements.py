@@ -82,6 +82,9 @@ class SparseElement:
         """Bits of storage for each logical element, which is how copy atoms count; rounded down."""
         return self.physical.bits // self.logical
 
+    def __str__(self) -> str:
+        return f"sparse_elem<{self.logical}, {self.physical}>"
+
 
 @dataclass(frozen=True, slots=True)
 class OpaqueType:

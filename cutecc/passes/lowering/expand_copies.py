@@ -13,7 +13,8 @@ from cutecc.ir.types import CoordTensor, CopyAtom, MemRef, TypeView, to_type, vi
 from cutecc.layout import ComposedLayout, Layout
 from cutecc.layout.tiled import values_of
 from cutecc.passes.leaf_conversion import Converted, LeafConversion, converts_leaves
-from cutecc.passes.lowering.atoms.registry import CopyRow, copy_atom, copy_row, find_copy_row
+from cutecc.passes.lowering.atoms.registry import copy_atom, copy_row, find_copy_row
+from cutecc.passes.lowering.atoms.rows import CopyRow
 from cutecc.passes.lowering.values.leaves import Leaves, pack
 from cutecc.passes.lowering.values.loops import unrolled_loop
 from cutecc.passes.lowering.values.tensors import Operand, Tile, known_count, modes_of, operand_of, tensor_value

@@ -55,6 +55,8 @@ def _as(value: ir.Value, type: ir.Type) -> ir.Value:
     """A field of another type: a pointer as its number or from it, or as one of another address space."""
     if value.type == type:
         return value
+    if isinstance(value.type, ir.VectorType) or isinstance(type, ir.VectorType):
+        raise Error(f"the field is of type {type}, and is given a value of type {value.type}")
     match (value.type, type):
         case (_, ir.IntegerType()):
             return llvm.ptrtoint(type, value)

@@ -10,7 +10,8 @@ from cutecc.ir.mlir import ir
 from cutecc.ir.segments import segments
 from cutecc.ir.types import view
 from cutecc.passes.leaf_conversion import Converted, LeafConversion, converts_leaves
-from cutecc.passes.lowering.atoms.registry import State, copy_atom, copy_row, mma_atom, mma_row, prefetch_row
+from cutecc.passes.lowering.atoms.registry import copy_atom, copy_row, mma_atom, mma_row, prefetch_row
+from cutecc.passes.lowering.atoms.rows import State
 from cutecc.passes.lowering.atoms.uses import Copy, Product, in_memory
 from cutecc.passes.lowering.atoms.writing import write
 from cutecc.passes.lowering.values.integers import Predicate, compare, constant, resize

@@ -6,7 +6,8 @@ from typing import Any
 
 from cutecc.ir.mlir import ir, nvvm
 from cutecc.ir.types import CopyAtom, Scalar
-from cutecc.passes.lowering.atoms.registry import State, copies
+from cutecc.passes.lowering.atoms.registry import copies
+from cutecc.passes.lowering.atoms.rows import State
 from cutecc.passes.lowering.atoms.uses import Copy
 from cutecc.passes.lowering.values.vector_accesses import Loading, Storing, bitcast, joined, load
 

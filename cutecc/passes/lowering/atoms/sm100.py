@@ -15,7 +15,8 @@ from cutecc.ir import llvm_types
 from cutecc.ir.mlir import arith, ir, llvm, nvvm
 from cutecc.ir.types import CopyAtom, MmaAtom, Scalar
 from cutecc.passes.lowering.atoms.registers import as_registers, store_registers
-from cutecc.passes.lowering.atoms.registry import State, copies, multiplies
+from cutecc.passes.lowering.atoms.registry import copies, multiplies
+from cutecc.passes.lowering.atoms.rows import State
 from cutecc.passes.lowering.atoms.uses import Copy, Product, in_memory
 from cutecc.passes.lowering.values.instruction_descriptors import (
     has_packed_factors,

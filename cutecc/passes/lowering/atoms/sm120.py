@@ -10,7 +10,8 @@ from cutecc.ir.inline_assembly import inline_assembly
 from cutecc.ir.mlir import ir
 from cutecc.ir.types import MmaAtom, Scalar
 from cutecc.passes.lowering.atoms.registers import packed
-from cutecc.passes.lowering.atoms.registry import State, multiplies, spelled
+from cutecc.passes.lowering.atoms.registry import multiplies, spelled
+from cutecc.passes.lowering.atoms.rows import State
 from cutecc.passes.lowering.atoms.uses import Product
 from cutecc.passes.lowering.values.integers import constant, converted
 from cutecc.passes.lowering.values.vector_accesses import elements_of, load, vector_of

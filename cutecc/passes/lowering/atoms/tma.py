@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 
 from cutecc.ir.mlir import arith, ir, nvvm
 from cutecc.ir.types import CopyAtom
-from cutecc.passes.lowering.atoms.registry import State, copies, holds, prefetches
+from cutecc.passes.lowering.atoms.registry import copies, holds, prefetches
+from cutecc.passes.lowering.atoms.rows import State
 from cutecc.passes.lowering.atoms.uses import Copy
 from cutecc.passes.lowering.values.integers import constant, resize
 from cutecc.passes.lowering.values.leaves import DESCRIPTOR

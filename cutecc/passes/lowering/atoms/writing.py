@@ -9,7 +9,7 @@ from cutecc.errors import Error
 from cutecc.ir.editing import erase
 from cutecc.ir.mlir import ir, llvm
 from cutecc.ir.types import AddressSpace
-from cutecc.passes.lowering.atoms.registry import Row
+from cutecc.passes.lowering.atoms.rows import Row
 from cutecc.passes.lowering.atoms.uses import Copy, Product
 from cutecc.passes.lowering.values.tensors import Operand
 from cutecc.passes.lowering.values.vector_accesses import Tensor

@@ -80,31 +80,43 @@ def _modes(
     atom: CopyAtom, tensor: Tensor, along: Sequence[Sequence[Basis]], boxes: Sequence[Sequence[int]]
 ) -> list[Mode]:
     """The modes for TMA, each by the modes of the tensor that it is along, and what one copy takes of those."""
-    number, bits = format_bits(atom.parameters["tma_format"]), tensor.element.bits
+    number = format_bits(atom.parameters["tma_format"])
     found: list[Mode] = []
     for index, (parts, steps, box) in enumerate(zip(_parts(tensor, along), along, boxes, strict=True)):
         size, step = _whole(parts)
+        whole = f"{size}:{step}"
         if index:
             _check_follow(parts, box, step)
-            if size != 1 and isinstance(step, int) and step * bits % (8 * UNIT):
-                apart = step * bits // 8
-                raise Error(f"steps along a mode for TMA, {size}:{step}, are {apart} bytes, no multiple of {UNIT}")
-            stride = _bytes(tensor, step)
-            wide = _wide(tensor, size)
+            if size != 1 and isinstance(step, int) and step * tensor.element.bits % (8 * UNIT):
+                apart = step * tensor.element.bits // 8
+                raise Error(f"steps along a mode for TMA, {whole}, are {apart} bytes, no multiple of {UNIT}")
+            stride, wide = _bytes(tensor, step), _wide(tensor, size)
         else:
-            # It counts numbers of the format, as boxes and coordinates do.
-            packed = _steps_in_a_number(step, number, bits)
-            _check_follow(parts, [box[0] * (packed or 1), *box[1:]], step)
-            # Of a step that only the caller knows it is asserted that it is 1: a number is one element then, or a part.
-            if packed is None and (isinstance(step, int) or number > bits) and math.prod(box) > 1:
-                raise Error(f"the innermost mode for TMA, {size}:{step}, is not contiguous in global memory")
-            if packed and isinstance(size, int) and size % packed:
-                raise Error(f"{size} elements along the innermost mode for TMA are no whole numbers of {packed} each")
-            stride, wide = None, _wide(tensor, size)
-            wide = arith.divui(wide, constant(packed, 64)) if packed and packed > 1 else wide
-            wide = arith.muli(wide, constant(bits // number, 64)) if bits > number else wide
+            packed = _packed(size, step, number, tensor.element.bits, whole if math.prod(box) > 1 else None)
+            _check_follow(parts, [box[0] * packed, *box[1:]], step)
+            stride, wide = None, _counted(_wide(tensor, size), packed, number, tensor.element.bits)
         found.append(Mode(wide, stride, math.prod(box), step, _name(steps)))
     return found
+
+
+def _packed(size: Integer, step: Integer, number: int, bits: int, whole: str | None) -> int:
+    """How many steps along the innermost mode, the `whole` of which a box has several numbers of, a number has.
+
+    Raises `Error` where the numbers do not lie side by side, and where the last is a part of one.
+    """
+    packed = _steps_in_a_number(step, number, bits)
+    # Of a step that only the caller knows it is asserted that it is 1: a number is one element then, or a part.
+    if packed is None and (isinstance(step, int) or number > bits) and whole is not None:
+        raise Error(f"the innermost mode for TMA, {whole}, is not contiguous in global memory")
+    if packed and isinstance(size, int) and size % packed:
+        raise Error(f"{size} elements along the innermost mode for TMA are no whole numbers of {packed} each")
+    return packed or 1
+
+
+def _counted(size: ir.Value, packed: int, number: int, bits: int) -> ir.Value:
+    """A size in numbers of the format, as boxes and coordinates count."""
+    found = arith.divui(size, constant(packed, 64)) if packed > 1 else size
+    return arith.muli(found, constant(bits // number, 64)) if bits > number else found
 
 
 def steps(atom: CopyAtom, tensor: Tensor, coordinates: Layout) -> list[ir.Value]:

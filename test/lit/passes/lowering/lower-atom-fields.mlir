@@ -234,3 +234,14 @@ func.func @unknown(%atom: !product, %value: i1) {
   "test.use"(%0) : (!product) -> ()
   return
 }
+
+// -----
+
+// Of one block there are four words of lanes.
+!product = !cute_nvgpu.sm100.mma<128x64x16, num_cta = 1, ab_major = (k, k), elem_type = (f16, f16, f32), frag_kind = ss, c_scale_exp = 0>
+func.func @lanes_of_two_blocks(%atom: !product, %lanes: vector<8xi32>) {
+  // expected-error @below {{cute_nvgpu.atom.set_value: the field is of type vector<4xi32>, and is given a value of type vector<8xi32>}}
+  %0 = cute_nvgpu.atom.set_value<disable_output_lane>(%atom, %lanes) : (!product, vector<8xi32>)
+  "test.use"(%0) : (!product) -> ()
+  return
+}
