@@ -26,6 +26,7 @@ class Bytes:
 
     def __init__(self) -> None:
         self.data = bytearray(0x10000)
+        self.heap = None
 
     def put(self, address: int, data: bytes) -> int:
         self.data[address : address + len(data)] = data
