@@ -10,6 +10,7 @@ import numpy as np
 
 from cutecc.emulator.instructions.block_barrier import BARRIERS, REDUCTIONS, Barrier, Barriers, Reduction, barriers_of
 from cutecc.emulator.instructions.gathering import Gatherings, gatherings_of
+from cutecc.emulator.instructions.member_masks import named_by, report_left_out
 from cutecc.emulator.instructions.operation import Operation, Reader, Writer
 from cutecc.emulator.instructions.table import Step, instruction
 from cutecc.emulator.machine.fragment import Waiting
@@ -33,6 +34,7 @@ def warp_sync(operation: Operation) -> Step:
 
     def step(gang: Gang, lanes: Lanes) -> Waiting | None:
         named = np.broadcast_to(members(gang), gang.shape)
+        report_left_out(operation, gang, lanes, named)
         if gang.together(lanes, named, _OTHERS) is None and _WAITING not in gang.state:
             _synchronise_warps(operation, gang, lanes, named)
             return None
@@ -80,7 +82,8 @@ def _warps(gang: Gang, lanes: Lanes, members: Array) -> Iterator[tuple[tuple[str
     """Each warp's threads with the same member mask, with the key that they synchronise by."""
     for row in lanes.rows:
         for named in np.unique(members[row][lanes.mask[row]]).tolist():
-            part = Lanes(gang.mask(row, lanes.mask[row] & (members[row] == named)))
+            # Who is not in the mask is not synchronised.
+            part = Lanes(gang.mask(row, lanes.mask[row] & (members[row] == named) & named_by(named)))
             yield ("warp", gang.blocks[row].slot, int(gang.warp_numbers[row, 0]), named), part
 
 

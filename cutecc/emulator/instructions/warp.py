@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cutecc.emulator.instructions.member_masks import report_left_out
 from cutecc.emulator.instructions.table import Step, instruction
 from cutecc.emulator.instructions.types import DTYPES
 from cutecc.emulator.machine.fragment import Waiting
@@ -45,6 +46,7 @@ def _together(operation: Operation, members: Operand | None, execute: Execute) -
 
     def step(gang: Gang, lanes: Lanes) -> Waiting | None:
         mask = read(gang)
+        report_left_out(operation, gang, lanes, mask)
         waiting = gang.together(lanes, mask, what)
         if waiting is not None:
             lanes = lanes.only(~waiting.mask)
