@@ -97,6 +97,8 @@ def emulate_ptx(
     Raises `UsageError` and `ArgumentError` for what does not fit the entry, `ParseError` for what is no PTX, and as
     `Kernel.emulate`.
     """
+    if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise UsageError(f"PTX is text, not {type(text).__name__}", hints=["Path('kernel.ptx').read_text()"])
     module = parse_module(PtxText(text))
     entry = entry_of(module, kernel)
     given = _named(entry, args)

@@ -35,6 +35,7 @@ launch_options = apply_all(
 )
 _ALIGNMENT = 256
 """Bytes that allocators of a GPU align to."""
+_EXAMPLES = {"grid": "4,1,1", "block": "128,1,1"}
 _NAMES = ("kernel", "grid", "block", "cluster", "cooperative", "shared_bytes")
 
 
@@ -74,8 +75,8 @@ def ptx_subject(text: str, launch: LaunchOptions, args: Sequence[str], untrusted
 
     missing = [name for name in ("grid", "block") if getattr(launch, name) is None]
     if missing:
-        needed = " and ".join(f"--{name}" for name in missing)
-        raise UsageError(f"{text} does not say how it is launched", hints=[f"{needed} say it: --grid 4,1,1"])
+        example = " ".join(f"--{name} {_EXAMPLES[name]}" for name in missing)
+        raise UsageError(f"{text} does not say how it is launched", hints=[f"say it: {example}"])
     data = read_input(Path(text))
     limits = untrusted or Limits()
     limits.check("ptx", len(data), f"{text} has")

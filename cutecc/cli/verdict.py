@@ -150,7 +150,7 @@ def _show_all(verdict: Verdict, points: Sequence[str], console: Console) -> None
         reason = (
             "it has no reference (--reference FILE.py:NAME)"
             if verdict.reference is None
-            else "the file names no outputs"
+            else "no outputs are named (--outputs NAME)"
         )
         console.print(f"ran; nothing was compared: {reason}", highlight=False)
     if trials[0].comparisons and verdict.ok is None and not verdict.unchecked:

@@ -210,3 +210,8 @@ def test_triton_s_own_parameters_are_hinted_at() -> None:
 def test_what_is_no_ptx(text: str) -> None:
     with pytest.raises(ParseError):
         cutecc.emulate_ptx(text, grid=1, block=1, args=[])
+
+
+def test_the_text_is_text() -> None:
+    with pytest.raises(UsageError, match="PTX is text, not bytes"):
+        cutecc.emulate_ptx(b".version 9.0", grid=1, block=1, args=[])  # pyright: ignore[reportArgumentType]

@@ -383,7 +383,7 @@ def test_a_gpu_that_is_not_there(cutecc: Any, tmp_path: Path) -> None:
 def test_a_file_without_outputs_is_not_called_right(run: Any) -> None:
     result = run(double, "--json", outputs=[])
     assert json.loads(result.output)["ok"] is None
-    assert "nothing was compared: the file names no outputs\n" in run(double, outputs=[]).output
+    assert "nothing was compared: no outputs are named (--outputs NAME)\n" in run(double, outputs=[]).output
 
 
 def test_what_is_no_kernel_is_told_from_what_is_near(cutecc: Any, tmp_path: Path) -> None:
