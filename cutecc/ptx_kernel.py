@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -21,6 +21,7 @@ from cutecc.arguments.numba_arrays import takes_arrays_apart, values_apart
 from cutecc.arguments.specs import NoneSpec, PointerSpec, ScalarSpec, Spec, TensorSpec
 from cutecc.emulator.device import Emulation
 from cutecc.emulator.grid import Dim3
+from cutecc.emulator.limits import STRICT_LIMITS, Limits
 from cutecc.emulator.machine.layout import size_of
 from cutecc.emulator.names import FOREIGN
 from cutecc.emulator.options import EmulatorOptions
@@ -86,20 +87,22 @@ def emulate_ptx(
     cluster: int | Sequence[int] | None = None,
     cooperative: bool = False,
     options: EmulatorOptions = EmulatorOptions(),
+    untrusted: bool = False,
 ) -> Emulation:
     """Launch a kernel of a PTX text on the CPU, in place: what was found, counted and printed.
 
     `kernel` is the entry's name or a part of it, where the text has several; `args` are its parameters in order, by
     names of the caller's if they are a mapping: arrays of the CPU for pointers, numbers, `None` for a null pointer, and
     bytes for what is passed by value. `shared_bytes` is dynamic shared memory; without `cluster` the kernel's own
-    counts.
+    counts. `untrusted` is for PTX of unknown origin: it runs in a process that can do nothing else, within strict
+    limits, on the emulator alone, as `cutecc.load(path, untrusted=True)` has it.
 
     Raises `UsageError` and `ArgumentError` for what does not fit the entry, `ParseError` for what is no PTX, and as
     `Kernel.emulate`.
     """
     if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise UsageError(f"PTX is text, not {type(text).__name__}", hints=["Path('kernel.ptx').read_text()"])
-    module = parse_module(PtxText(text))
+    module = read_module(text, options.limits or (STRICT_LIMITS if untrusted else Limits()))
     entry = entry_of(module, kernel)
     given = _named(entry, args)
     specs = {
@@ -108,9 +111,15 @@ def emulate_ptx(
     clusters = None if cluster is None else _dim3("cluster", cluster)
     launch = PtxLaunch(_dim3("grid", grid), _dim3("block", block), shared_bytes, clusters, cooperative)
     structs = {name: bytes(value) for name, value in given.items() if isinstance(value, (bytes, bytearray))}
-    made = ptx_kernel(text, entry, module.target, launch, specs, structs)
+    made = replace(ptx_kernel(text, entry, module.target, launch, specs, structs), untrusted=untrusted)
     values = [_value(given[name]) for name, spec in specs.items() if not isinstance(spec, NoneSpec)]
     return made.emulator.emulate(values, {}, options)
+
+
+def read_module(text: str, limits: Limits, name: str = "the PTX") -> Module:
+    """The PTX text `name`. Raises `LimitError` for what takes more than `limits`, and `ParseError`."""
+    limits.check("ptx", len(text.encode()), f"{name} has")
+    return parse_module(PtxText(text), most_registers=limits.registers)
 
 
 def entry_of(module: Module, name: str | None) -> Function:

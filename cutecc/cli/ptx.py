@@ -69,19 +69,14 @@ def ptx_subject(text: str, launch: LaunchOptions, args: Sequence[str], untrusted
     with needed_by(f"running {text}", extra="emulator"):
         from cutecc.arguments.numba_arrays import specs_apart, takes_arrays_apart
         from cutecc.emulator.limits import Limits
-        from cutecc.ptx.locations import PtxText
-        from cutecc.ptx.parse import parse_module
-        from cutecc.ptx_kernel import PtxLaunch, entry_of, ptx_kernel
+        from cutecc.ptx_kernel import PtxLaunch, entry_of, ptx_kernel, read_module
 
     missing = [name for name in ("grid", "block") if getattr(launch, name) is None]
     if missing:
         example = " ".join(f"--{name} {_EXAMPLES[name]}" for name in missing)
         raise UsageError(f"{text} does not say how it is launched", hints=[f"say it: {example}"])
-    data = read_input(Path(text))
-    limits = untrusted or Limits()
-    limits.check("ptx", len(data), f"{text} has")
-    ptx = data.decode(errors="replace")
-    module = parse_module(PtxText(ptx), most_registers=limits.registers)
+    ptx = read_input(Path(text)).decode(errors="replace")
+    module = read_module(ptx, untrusted or Limits(), text)
     entry = entry_of(module, launch.kernel)
     specs = {
         name: parse_spec(spec, SourceLocation(f"--arg {name}", column=1, text=spec))

@@ -91,6 +91,19 @@ def test_its_limits_are_strict_unless_others_are_given() -> None:
         kernel.emulate(numbers(), 2.0, limits=cutecc.Limits(seconds=0.5))
 
 
+def test_ptx_alone_is_confined_and_bounded_as_bundles_are() -> None:
+    def emulated(text: str, options: cutecc.EmulatorOptions = cutecc.EmulatorOptions()) -> cutecc.Emulation:
+        return cutecc.emulate_ptx(text, grid=1, block=32, args=[x, 32, 2.0], options=options, untrusted=True)
+
+    x = numbers(32)
+    assert emulated(ptx()).confined_by
+    np.testing.assert_array_equal(x, 2 * numbers(32))
+    with pytest.raises(LimitError, match=r"more than the limit of 0\.5 s"):
+        emulated(ptx("AGAIN: bra AGAIN;"), cutecc.EmulatorOptions(limits=cutecc.Limits(seconds=0.5)))
+    with pytest.raises(LimitError, match=r"the PTX has .* more than the limit of 16\.0 MiB"):
+        emulated("//" + " " * (16 << 20))
+
+
 @pytest.mark.parametrize(
     "text", [".global .b8 large[2147483648];", ".global .b8 a[1000000000]; .global .b8 b[1000000000];"]
 )
