@@ -235,7 +235,10 @@ def _check_count(entry: Function, given: int) -> None:
     hints = [f"they are {', '.join(map(_declared, entry.parameters)) or 'none'}, in this order"]
     if taken == given + _SCRATCH and all(each.type == "u64" for each in entry.parameters[-_SCRATCH:]):
         hints.append("Triton's kernels take two more pointers, to scratch memory: none where metadata says 0 bytes")
-    raise ArgumentError(f"{entry.name} has {taken} parameters, and {given} are given", hints=hints)
+    parameters = f"{taken} parameter{'' if taken == 1 else 's'}"
+    raise ArgumentError(
+        f"{entry.name} has {parameters}, and {given or 'none'} {'is' if given == 1 else 'are'} given", hints=hints
+    )
 
 
 def _declared(parameter: Variable) -> str:

@@ -99,7 +99,7 @@ HINTS: dict[FindingKind, str] = {
     "trap": "a device assertion failed, or the kernel asked for what hardware answers with a fault",
 }
 """What to do about a finding, by its kind. Findings of races say so themselves, by what is known (`wording`)."""
-_OF_SHARED = "look at the index here, and at how much shared memory the kernel allocates"
+_OF_SHARED = "look at the index here, and at how much shared memory the kernel allocates or is launched with"
 """Out of bounds of a block's shared memory, which is the kernel's own."""
 _OF_BULK = "look at the size of the copy and at where it begins: no predicate cuts off what is past the end"
 """Out of bounds of global memory by a bulk copy."""
