@@ -15,7 +15,9 @@ def sources_of(value: ir.Value) -> list[ir.Value]:
         handed = list(_handed_to(each))
         if not handed:
             found.append(each)
-        seen += [other for other in handed if other not in seen]
+        for other in handed:
+            if other not in seen:
+                seen.append(other)
     return found
 
 
