@@ -108,6 +108,11 @@ class Target:
         """What an SM of this target holds."""
         return _LIMITS[self.major, self.minor]
 
+    def has_blackwell_forms(self) -> bool:
+        """Whether it has the instructions that PTX gives to architectures and families from `sm_100` on alone (PTX ISA,
+        "cvt" and "ldmatrix", target ISA notes)."""
+        return self.major >= 10 and bool(self.suffix)
+
     def __str__(self) -> str:
         return self.name
 

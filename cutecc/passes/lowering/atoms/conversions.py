@@ -58,11 +58,6 @@ def _ada(target: Target) -> bool:
     return (target.major, target.minor) >= (8, 9)
 
 
-def _blackwell(target: Target) -> bool:
-    # They are instructions of architectures and families (PTX ISA, "cvt", target ISA notes).
-    return target.major >= 10 and target.suffix in ("a", "f")
-
-
 def _narrow(name: str) -> Lower:
     """The instruction `name`: two numbers become one register."""
 
@@ -145,19 +140,19 @@ def _widen_by_integers(vector: ir.Value, result: str, rounding: Rounding) -> ir.
 ROWS = (
     ConversionRow("f32", "f8E4M3FN", _ada, _narrow("nvvm.convert.f32x2.to.f8x2")),
     ConversionRow("f32", "f8E5M2", _ada, _narrow("nvvm.convert.f32x2.to.f8x2")),
-    ConversionRow("f32", "f8E8M0FNU", _blackwell, _narrow("nvvm.convert.f32x2.to.f8x2")),
-    ConversionRow("f32", "f6E3M2FN", _blackwell, _narrow("nvvm.convert.f32x2.to.f6x2")),
-    ConversionRow("f32", "f6E2M3FN", _blackwell, _narrow("nvvm.convert.f32x2.to.f6x2")),
-    ConversionRow("f32", "f4E2M1FN", _blackwell, _narrow_to_4_bits),
+    ConversionRow("f32", "f8E8M0FNU", Target.has_blackwell_forms, _narrow("nvvm.convert.f32x2.to.f8x2")),
+    ConversionRow("f32", "f6E3M2FN", Target.has_blackwell_forms, _narrow("nvvm.convert.f32x2.to.f6x2")),
+    ConversionRow("f32", "f6E2M3FN", Target.has_blackwell_forms, _narrow("nvvm.convert.f32x2.to.f6x2")),
+    ConversionRow("f32", "f4E2M1FN", Target.has_blackwell_forms, _narrow_to_4_bits),
     ConversionRow("f16", "f8E4M3FN", _ada, _narrow("nvvm.convert.f16x2.to.f8x2")),
     ConversionRow("f16", "f8E5M2", _ada, _narrow("nvvm.convert.f16x2.to.f8x2")),
-    ConversionRow("bf16", "f8E8M0FNU", _blackwell, _narrow("nvvm.convert.bf16x2.to.f8x2")),
+    ConversionRow("bf16", "f8E8M0FNU", Target.has_blackwell_forms, _narrow("nvvm.convert.bf16x2.to.f8x2")),
     ConversionRow("f8E4M3FN", "f16", _ada, _widen("nvvm.convert.f8x2.to.f16x2")),
     ConversionRow("f8E5M2", "f16", _ada, _widen("nvvm.convert.f8x2.to.f16x2")),
-    ConversionRow("f8E8M0FNU", "bf16", _blackwell, _widen("nvvm.convert.f8x2.to.bf16x2")),
-    ConversionRow("f6E3M2FN", "f16", _blackwell, _widen("nvvm.convert.f6x2.to.f16x2")),
-    ConversionRow("f6E2M3FN", "f16", _blackwell, _widen("nvvm.convert.f6x2.to.f16x2")),
-    ConversionRow("f4E2M1FN", "f16", _blackwell, _widen("nvvm.convert.f4x2.to.f16x2")),
+    ConversionRow("f8E8M0FNU", "bf16", Target.has_blackwell_forms, _widen("nvvm.convert.f8x2.to.bf16x2")),
+    ConversionRow("f6E3M2FN", "f16", Target.has_blackwell_forms, _widen("nvvm.convert.f6x2.to.f16x2")),
+    ConversionRow("f6E2M3FN", "f16", Target.has_blackwell_forms, _widen("nvvm.convert.f6x2.to.f16x2")),
+    ConversionRow("f4E2M1FN", "f16", Target.has_blackwell_forms, _widen("nvvm.convert.f4x2.to.f16x2")),
     *(ConversionRow("f32", name, _every, _narrow_by_integers) for name in (*FORMATS, POWERS)),
     *(ConversionRow(name, "f32", _every, _widen_by_integers) for name in (*FORMATS, POWERS)),
 )

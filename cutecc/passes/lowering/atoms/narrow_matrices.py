@@ -21,15 +21,10 @@ _PACKED: Final = {"u4x16p64to8": "b4x16_p64", "u6x16p32to8": "b6x16_p32"}
 _SQUARE: Final = (16, 16)
 _HALF: Final = (16, 8)
 """Of a square matrix, either half of the columns: what `stmatrix` stores."""
-
 _BYTE: Final = 8
 
 
-def _is_blackwell(chip: Target) -> bool:
-    return chip.major >= 10 and chip.suffix in ("a", "f")
-
-
-@copies("ldsm", takes=lambda atom: atom.parameters["mode"] != (8, 8), chips=_is_blackwell)
+@copies("ldsm", takes=lambda atom: atom.parameters["mode"] != (8, 8), chips=Target.has_blackwell_forms)
 def load_narrow_matrices(copy: Copy) -> None:
     """`ldmatrix`: 8 x 16 matrices by rows, and 16 x 16 by columns, each element in a byte of a register."""
     _check_bytes(copy.destination)
@@ -66,7 +61,7 @@ def _halves(registers: Sequence[ir.Value]) -> list[ir.Value]:
     return found
 
 
-@copies("stsm", takes=lambda atom: atom.parameters["mode"] == _HALF, chips=_is_blackwell)
+@copies("stsm", takes=lambda atom: atom.parameters["mode"] == _HALF, chips=Target.has_blackwell_forms)
 def store_narrow_matrices(copy: Copy) -> None:
     """`stmatrix`: 16 x 8 matrices by columns."""
     _check_bytes(copy.source)
