@@ -44,6 +44,12 @@ class Release:
     without its suffix."""
     scoped_location: str
     """A location `{location}` within the debug information's `{scope}`."""
+    integer_kind: str
+    """The `#nvvm.tcgen05_mma_kind` of products of integers."""
+    output_lanes: str
+    """What builders of `nvvm.tcgen05.mma` call the mask of the lanes that are not written."""
+    scale_vector: tuple[str, str]
+    """What those with scales call how many elements share one, and its attribute."""
     libnvvm: str
     """The CUDA toolkit of the libNVVM that generates PTX, the same in each flavour: `13.4`."""
     flavours: tuple[Flavour, ...]
@@ -66,6 +72,9 @@ _V4_8 = Release(
     sets_target="cuda-compute-target",
     binary_targets="[#cuda.compute_target<{kind}, conditional, [{chip}]>]",
     scoped_location="#llvm.di_location<{location} in {scope}>",
+    integer_kind="i8",
+    output_lanes="disable_output_lane",
+    scale_vector=("block_scale", "tcgen05_mma_block_scale"),
     libnvvm="13.4",
     flavours=(_CU12, _CU13),
 )
@@ -82,6 +91,9 @@ _V4_7 = replace(
     sets_target="nvvm-attach-target",
     binary_targets="#cuda.compute_target<{kind}, conditional, [{chip}]>",
     scoped_location="loc(fused<{scope}>[{location}])",
+    integer_kind="int8",
+    output_lanes="write_disable_mask",
+    scale_vector=("scale_vec_size", "tcgen05_mma_scale_vec"),
     libnvvm="13.3",
     flavours=(_CU12, replace(_CU13, toolkit="13.3", ptx="9.3")),
 )

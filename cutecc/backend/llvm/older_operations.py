@@ -12,6 +12,8 @@ from cutecc.ir.mlir import ir, llvm
 _UNPACKED = {"e4m3x2": "f16x2", "e5m2x2": "f16x2", "e2m3x2": "f16x2", "e3m2x2": "f16x2", "ue8m0x2": "bf16x2"}
 """What two small floats, 16 bits together, are converted to."""
 _PRODUCT_ATTRIBUTES = {"ctaGroup", "mmaKind", "collectorOp", "aShift", "operandSegmentSizes"}
+_KINDS = {"int8": "i8"}
+"""What PTX calls kinds of products that attributes call otherwise."""
 _TENSOR_MEMORY = "6"
 """Its address space. Addresses take 32 bits."""
 
@@ -54,7 +56,7 @@ def _tensor_memory_product(operation: ir.Operation) -> None:
             (masks,) = rest
             lanes = [llvm.extractelement(masks, _i32(index)) for index in range(ir.VectorType(masks.type).shape[0])]
         masked = f"{{{', '.join(f'${5 + index}' for index in range(len(lanes)))}}}, " if lanes else ""
-        way = f"tcgen05.mma.cta_group::{group}.kind::{kind}{flag(operation, 'aShift', '.ashift')}{kept}"
+        way = f"tcgen05.mma.cta_group::{group}.kind::{_KINDS.get(kind, kind)}{flag(operation, 'aShift', '.ashift')}{kept}"
         product = f"{way} [$0], {'[$1]' if in_memory else '$1'}, $2, $3, {masked}p;"
         inline_assembly(
             f"{{ .reg .pred p; setp.ne.b32 p, $4, 0; {product} }}",

@@ -14,6 +14,7 @@ from cutecc.errors import Error
 from cutecc.ir import llvm_types
 from cutecc.ir.mlir import arith, ir, llvm, nvvm
 from cutecc.ir.types import CopyAtom, MmaAtom, Scalar
+from cutecc.ir.version import installed_release
 from cutecc.passes.lowering.atoms.registers import as_registers, store_registers
 from cutecc.passes.lowering.atoms.registry import copies, multiplies
 from cutecc.passes.lowering.atoms.rows import State
@@ -106,13 +107,13 @@ def multiply(product: Product) -> None:
     descriptor = instruction_descriptor(atom, _signs(product))
     with one_thread():
         nvvm.tcgen05_mma(
-            _attribute("tcgen05_mma_kind", str(_kind(atom))),
+            _plain_kind(atom),
             _group(atom),
             *_matrices(product),
             descriptor,
             product.fields["accum_c"],
             scale_input_d=_scale_of_addend(atom),
-            disable_output_lane=product.fields[_LANES],
+            **_output_lanes(product.fields[_LANES]),
         )
 
 
@@ -127,7 +128,7 @@ def multiply_sparse(product: Product) -> None:
     first = arith.andi(metadata, constant(-2, 32))
     with one_thread():
         nvvm.tcgen05_mma_sp(
-            _attribute("tcgen05_mma_kind", str(_kind(atom))),
+            _plain_kind(atom),
             _group(atom),
             *_matrices(product),
             descriptor,
@@ -135,6 +136,16 @@ def multiply_sparse(product: Product) -> None:
             _tensor_memory(first),
             scale_input_d=_scale_of_addend(atom),
         )
+
+
+def _plain_kind(atom: MmaAtom) -> ir.Attribute:
+    kind = str(_kind(atom))
+    return _attribute("tcgen05_mma_kind", installed_release().integer_kind if kind == "i8" else kind)
+
+
+def _output_lanes(mask: ir.Value) -> dict[str, Any]:
+    """The mask of lanes that are not written, by the name that the builder has for it."""
+    return {installed_release().output_lanes: mask}
 
 
 def _scale_of_addend(atom: MmaAtom) -> ir.Value | None:
@@ -147,7 +158,7 @@ def _scale_of_addend(atom: MmaAtom) -> ir.Value | None:
 def multiply_scaled(product: Product) -> None:
     """`tcgen05.mma.block_scale`: the same of factors whose scales, one for several elements, are in tensor memory."""
     with _scaled(product) as (given, scales):
-        nvvm.tcgen05_mma_block_scale(*given, *scales, block_scale=_scale_vector(product.atom))
+        nvvm.tcgen05_mma_block_scale(*given, *scales, **_scale_vector(product.atom))
 
 
 @multiplies(
@@ -161,7 +172,7 @@ def multiply_sparse_scaled(product: Product) -> None:
     """`tcgen05.mma.sp.block_scale`: both."""
     with _scaled(product) as (given, scales):
         metadata = _tensor_memory(product.fields["e"])
-        nvvm.tcgen05_mma_sp_block_scale(*given, metadata, *scales, block_scale=_scale_vector(product.atom))
+        nvvm.tcgen05_mma_sp_block_scale(*given, metadata, *scales, **_scale_vector(product.atom))
 
 
 @contextlib.contextmanager
@@ -176,8 +187,10 @@ def _scaled(product: Product) -> Generator[tuple[_Given, tuple[ir.Value, ir.Valu
         yield given, (_tensor_memory(scales[0]), _tensor_memory(scales[1]))
 
 
-def _scale_vector(atom: MmaAtom) -> ir.Attribute:
-    return _attribute("tcgen05_mma_block_scale", f"block{atom.parameters['vec_size']}")
+def _scale_vector(atom: MmaAtom) -> dict[str, Any]:
+    """By the name that the builder has for it."""
+    name, attribute = installed_release().scale_vector
+    return {name: _attribute(attribute, f"block{atom.parameters['vec_size']}")}
 
 
 def _signs(product: Product) -> tuple[ir.Value, ir.Value]:
