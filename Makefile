@@ -24,8 +24,8 @@ FEW_VERSIONS := cu13 4.7.1-cu13 4.6.3
 wheel = nvidia-cutlass-dsl$(if $(findstring cu13,$1),[cu13])$(addprefix ==,$(filter-out cu13,$(firstword $(subst -, ,$1))))
 VERSION_TESTS := test/unit/ir/test_releases.py test/unit/driver/test_own_assembler.py
 # What the releases differ in: atoms and conversions, the experimental API, tensor memory, clusters.
-FEW_KERNELS := bit_tricks cluster_reduce device_print experimental_pipeline fp8_convert gemm_sm80 inline_ptx mma_fp8_sm120 \
-  tcgen05_gemm tma_multicast wgmma_registers
+FEW_KERNELS := bit_tricks cluster_reduce device_print experimental_pipeline fp8_convert gemm_int8 gemm_sm80 inline_ptx \
+  mma_fp8_sm120 tcgen05_gemm tma_multicast wgmma_registers
 
 # Where `make docs` adds a version of the site.
 SITE ?= build/site

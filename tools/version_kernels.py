@@ -38,6 +38,9 @@ from kernels import FILES, points  # noqa: E402  # pyright: ignore[reportMissing
 BITS = ROOT / "test" / "versions" / "bits.json"
 MOST_BYTES = 200_000
 """Of a run's tensors, where there are sizes so small."""
+BLACKWELL = ROOT / "test" / "kernels" / "blackwell"
+SPELLED_OTHERWISE = ("gemm_int8",)
+"""Kernels for Blackwell of which releases have the same operations by other names."""
 PIPELINES = ("nvidia", "open")
 NOT_RUN = ("large_unrolled",)
 """What takes as long on the emulator as ten others."""
@@ -68,7 +71,7 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="write the results")
     arguments = parser.parse_args()
     known: dict[str, str] = json.loads(BITS.read_text()) if BITS.exists() else {}
-    files = {file.stem: file for file in FILES}
+    files = {file.stem: file for file in [*FILES, *(BLACKWELL / f"{name}.py" for name in SPELLED_OTHERWISE)]}
     failed = False
     for name in arguments.kernels or [name for name in files if name != "bring_your_own_kernel"]:
         begun = time.perf_counter()

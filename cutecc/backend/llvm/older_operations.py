@@ -56,7 +56,8 @@ def _tensor_memory_product(operation: ir.Operation) -> None:
             (masks,) = rest
             lanes = [llvm.extractelement(masks, _i32(index)) for index in range(ir.VectorType(masks.type).shape[0])]
         masked = f"{{{', '.join(f'${5 + index}' for index in range(len(lanes)))}}}, " if lanes else ""
-        way = f"tcgen05.mma.cta_group::{group}.kind::{_KINDS.get(kind, kind)}{flag(operation, 'aShift', '.ashift')}{kept}"
+        shifted = flag(operation, "aShift", ".ashift")
+        way = f"tcgen05.mma.cta_group::{group}.kind::{_KINDS.get(kind, kind)}{shifted}{kept}"
         product = f"{way} [$0], {'[$1]' if in_memory else '$1'}, $2, $3, {masked}p;"
         inline_assembly(
             f"{{ .reg .pred p; setp.ne.b32 p, $4, 0; {product} }}",
