@@ -41,6 +41,7 @@ MOST_BYTES = 200_000
 BLACKWELL = ROOT / "test" / "kernels" / "blackwell"
 SPELLED_OTHERWISE = ("gemm_int8",)
 """Kernels for Blackwell of which releases have the same operations by other names."""
+KERNELS = (*FILES, *(BLACKWELL / f"{name}.py" for name in SPELLED_OTHERWISE))
 PIPELINES = ("nvidia", "open")
 NOT_RUN = ("large_unrolled",)
 """What takes as long on the emulator as ten others."""
@@ -71,7 +72,7 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="write the results")
     arguments = parser.parse_args()
     known: dict[str, str] = json.loads(BITS.read_text()) if BITS.exists() else {}
-    files = {file.stem: file for file in [*FILES, *(BLACKWELL / f"{name}.py" for name in SPELLED_OTHERWISE)]}
+    files = {file.stem: file for file in KERNELS}
     failed = False
     for name in arguments.kernels or [name for name in files if name != "bring_your_own_kernel"]:
         begun = time.perf_counter()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from version_kernels import BITS, FILES, LACKING, NOT_RUN, PIPELINES, differences
+from version_kernels import BITS, KERNELS, LACKING, NOT_RUN, PIPELINES, differences
 
 
 def test_what_is_not_as_expected() -> None:
@@ -19,9 +19,9 @@ def test_what_is_not_as_expected() -> None:
 
 
 def test_results_are_known_of_all_kernels_that_can_run() -> None:
-    names = [file.stem for file in FILES if file.stem not in (*NOT_RUN, "bring_your_own_kernel")]
+    names = [file.stem for file in KERNELS if file.stem not in (*NOT_RUN, "bring_your_own_kernel")]
     assert sorted(json.loads(BITS.read_text())) == sorted(f"{name} {each}" for name in names for each in PIPELINES)
 
 
 def test_kernels_that_lack_something_are_there() -> None:
-    assert {*LACKING} <= {file.stem for file in FILES}
+    assert {*LACKING} <= {file.stem for file in KERNELS}
