@@ -10,7 +10,7 @@ import contextlib
 import os
 import sys
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import Any
 
 from cutecc.ir import bindings
@@ -128,8 +128,9 @@ def _put_back_casters() -> None:
 def _casting(caster: Any) -> Any:
     """A caster that leaves values alone in threads where they are plain."""
 
-    def cast(value: Any) -> Any:
-        return value if threading.get_ident() in _plain else caster(value)
+    # Called for every value that a pass looks at: what it needs is looked up once.
+    def cast(value: Any, thread: Callable[[], int] = threading.get_ident, plain: set[int] = _plain) -> Any:
+        return value if thread() in plain else caster(value)
 
     return cast
 

@@ -54,6 +54,16 @@ def memo() -> dict[Any, Any]:
     return context.memo
 
 
+def memo_of(context: Any, kind: Any) -> dict[Any, Any]:
+    """The same of one kind, of an MLIR context. What lives in a context keeps it alive: only of the latest one it is
+    remembered."""
+    remembered = memo()
+    known = remembered.get(kind)
+    if known is None or known[0] is not context:
+        known = remembered[kind] = (context, {})
+    return known[1]
+
+
 @contextlib.contextmanager
 def isolated() -> Generator[None]:
     """Inside, no pass runs; afterwards nothing is remembered of what was compiled inside."""

@@ -14,8 +14,11 @@ from cutecc.passes.pipeline import Pipeline, parse_pass
 _SET_TARGET = "set-target"
 """Stands for the pass that the installed release has for it."""
 _FROM_CUTE = (
-    # What nobody uses, and what is computed twice: much of a trace is both. Fragments only look as if they were.
+    # What nobody uses, and what is computed twice: much of a trace is both. Fragments only look as if they were. It
+    # goes from the top, so that what only such operations used is found in the next turn.
     "number-fragments",
+    "cse",
+    "cse",
     "cse",
     "inline-static-arguments",
     # The algebra: layouts, tensors and tilings become pointers, and numbers that `arith` computes.

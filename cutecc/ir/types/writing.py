@@ -6,6 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from cutecc.errors import Error
+from cutecc.ir.pass_context import memo_of
 from cutecc.ir.types.assembly_formats import ASSEMBLY_FORMATS
 from cutecc.ir.types.atoms import CopyAtom, MmaAtom, TiledCopy, TiledMma
 from cutecc.ir.types.directives import write
@@ -33,15 +34,27 @@ def to_type(view_: TypeView) -> ir.Type:
     """
     from cutecc.ir.mlir import ir
 
+    try:
+        context = ir.Context.current
+    except ValueError:
+        raise Error(
+            f"no context is current to make the type '{type_text(view_)}' in", hints=["make it inside `with context:`"]
+        ) from None
+    # A pass makes the same ones again and again.
+    known = memo_of(context, to_type)
+    if view_ not in known:
+        known[view_] = _made(view_)
+    return known[view_]
+
+
+def _made(view_: TypeView) -> ir.Type:
+    from cutecc.ir.mlir import ir
+
     text = type_text(view_)
     try:
         made = ir.Type.parse(text)
     except ir.MLIRError as failure:
         raise Error(f"'{text}' is no type", notes=[str(failure).strip()]) from None
-    except RuntimeError:
-        raise Error(
-            f"no context is current to make the type '{text}' in", hints=["make it inside `with context:`"]
-        ) from None
     if str(made) != text:
         raise Error(f"'{text}' is no type: MLIR takes it for '{made}'")
     _check_derived(view_, view(made), text)

@@ -17,8 +17,8 @@ from typing import Any, cast
 
 from cutecc.ir import editing, llvm_types
 from cutecc.ir.building import after, before
-from cutecc.ir.mlir import cute, ir
-from cutecc.ir.pass_context import memo
+from cutecc.ir.mlir import ir
+from cutecc.ir.pass_context import memo_of
 from cutecc.ir.types import (
     AddressSpace,
     ComposedLayoutValue,
@@ -82,31 +82,20 @@ class Carried:
     """The variable of each leaf in the view of the type; empty for a pointer and what else has none."""
 
 
-class _Known(dict[int, Carried | None]):
-    """What types of a context carry, by hash, which is a type's address (`cutecc.ir.types.reading`).
-
-    The types of leaves keep their context alive: only of the latest one it is remembered, until the compilation ends.
-    """
-
-    def __init__(self, context: ir.Context) -> None:
-        super().__init__()
-        self.context = context
-
-
 def carried_by(type: ir.Type) -> Carried | None:
     """What values of `type` carry; `None` for types that are not CuTe's, whose values are themselves.
 
     The storage is that of the wheel's `convert-cute-to-core`, so that kernels of both pipelines take the same
     parameters.
     """
-    remembered = memo()
-    known = cast("_Known | None", remembered.get(_Known))
-    if known is None or known.context is not type.context:
-        known = remembered[_Known] = _Known(type.context)
+    known = memo_of(type.context, Carried)
+    # The hash of a type is its address (`cutecc.ir.types.reading`).
     key = hash(type)
-    if key not in known:
-        known[key] = _carried_by(type)
-    return known[key]
+    try:
+        return known[key]
+    except KeyError:
+        found = known[key] = _carried_by(type)
+        return found
 
 
 def type_of_leaf(value: ir.Value) -> ir.Type:
@@ -312,17 +301,14 @@ class Leaves:
                 _check_other(operation, result, each[0])
                 result.replace_all_uses_with(each[0])
                 continue
-            others = False
-            for use in list(result.uses):
-                user = use.owner.operation
-                if takes_leaves(user, carried):
-                    for taken, leaf in zip(user.results, each, strict=True):
-                        _check_other(operation, taken, leaf)
-                        taken.replace_all_uses_with(leaf)
-                    editing.erase_unused(user)
-                else:
-                    others = True
-            if others:
+            users = [use.owner.operation for use in result.uses]
+            takers = [user for user in users if takes_leaves(user, carried)]
+            for user in takers:
+                for taken, leaf in zip(user.results, each, strict=True):
+                    _check_other(operation, taken, leaf)
+                    taken.replace_all_uses_with(leaf)
+                editing.erase_unused(user)
+            if len(takers) < len(users):
                 packed = pack(result.type, each)
                 self._taken[packed] = list(each)
                 result.replace_all_uses_with(packed)
@@ -348,9 +334,8 @@ def _check_other(operation: ir.Operation, value: ir.Value, leaf: ir.Value) -> No
 
 def pack(type: ir.Type, leaves: Sequence[ir.Value]) -> ir.Value:
     """The value of a CuTe type that has `leaves`."""
-    if not leaves:
-        return cute.static(type)
-    return ir.Operation.create(CAST, [type], list(leaves)).result
+    # What stands for a value that is all in its type has no operands.
+    return ir.Operation.create(CAST if leaves else "cute.static", [type], list(leaves)).result
 
 
 def takes_leaves(operation: ir.Operation, carried: Carried) -> bool:
