@@ -135,6 +135,8 @@ class _Graveyard:
         self._module = ir.Module.create(ir.Location.unknown())
         self._placeholder_module = ir.Module.create(ir.Location.unknown())
         self._placeholders: dict[int, ir.Value] = {}
+        self._stand_ins: dict[ir.Value, ir.Value] = {}
+        """The placeholder of a value: the bindings take long to say its type."""
 
     def bury(self, operation: ir.Operation) -> None:
         """Take `operation` out of its module."""
@@ -172,8 +174,10 @@ class _Graveyard:
     def _let_go(self, operation: ir.Operation) -> ir.WalkResult:
         self.erased.add(address_of(operation))
         operands = operation.operands
-        for index in range(len(operands)):
-            operands[index] = self._placeholder(operands[index].type)
+        for index, operand in enumerate(list(operands)):
+            if operand not in self._stand_ins:
+                self._stand_ins[operand] = self._placeholder(operand.type)
+            operands[index] = self._stand_ins[operand]
         return ir.WalkResult.ADVANCE
 
     def _placeholder(self, type: ir.Type) -> ir.Value:

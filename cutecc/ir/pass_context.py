@@ -58,10 +58,12 @@ def memo_of(context: Any, kind: Any) -> dict[Any, Any]:
     """The same of one kind, of an MLIR context. What lives in a context keeps it alive: only of the latest one it is
     remembered."""
     remembered = memo()
-    known = remembered.get(kind)
-    if known is None or known[0] is not context:
-        known = remembered[kind] = (context, {})
-    return known[1]
+    known: tuple[Any, dict[Any, Any]] | None = remembered.get(kind)
+    if known is not None and known[0] is context:
+        return known[1]
+    found: dict[Any, Any] = {}
+    remembered[kind] = (context, found)
+    return found
 
 
 @contextlib.contextmanager

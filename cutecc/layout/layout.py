@@ -41,6 +41,9 @@ class Layout:
     stride: Stride
 
     def __post_init__(self) -> None:
+        if _is_function(self.shape, self.stride):
+            return
+        # Which of the reasons it is.
         if not congruent(self.shape, self.stride):
             raise LayoutError(f"shape {show(self.shape)} and stride {show(self.stride)} do not nest alike")
         _check_sizes(self.shape)
@@ -136,6 +139,18 @@ def make_layout(shape: IntTuple, stride: Stride | None = None) -> Layout:
         _check_sizes(shape)
         stride = prefix_products(shape)
     return Layout(shape, stride)
+
+
+def _is_function(shape: Any, stride: Any) -> bool:
+    """Whether a shape and a stride make a layout, in one walk: a lowering makes thousands."""
+    if isinstance(shape, tuple):
+        nested = isinstance(stride, tuple) and len(shape) == len(stride)  # pyright: ignore[reportUnknownArgumentType]
+        return nested and all(map(_is_function, shape, stride))  # pyright: ignore[reportUnknownArgumentType]
+    is_size = shape >= 1 if isinstance(shape, int) else isinstance(shape, Symbolic)
+    return is_size and isinstance(stride, _STEPS)
+
+
+_STEPS = (int, Symbolic, Basis)
 
 
 def _check_sizes(shape: Any) -> None:

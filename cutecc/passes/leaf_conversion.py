@@ -54,7 +54,8 @@ def converts_leaves(*names: str) -> Callable[[Callable[..., Converted | None]], 
 def convert_leaves(root: ir.Module | ir.Operation, patterns: Iterable[LeafPattern]) -> None:
     """Convert the operations in `root` for which there is a pattern, in one walk.
 
-    Of several patterns for an operation, the first that matches wins. Raises `PassError` at an operation for which a
+    What is converted stays until the walk ends: patterns see the module as it was, and what they built beside it. Of
+    several patterns for an operation, the first that matches wins. Raises `PassError` at an operation for which a
     pattern returns other leaves than its results carry, or that it cannot convert.
     """
     chosen, leaves = Patterns(patterns), Leaves()
@@ -69,6 +70,7 @@ def convert_leaves(root: ir.Module | ir.Operation, patterns: Iterable[LeafPatter
                 continue
             for pattern in chosen.of(name):
                 if chosen.spent:
+                    leaves.settle()
                     return
                 try:
                     # As in `before`, but without a generator for each operation of a module.
@@ -76,11 +78,12 @@ def convert_leaves(root: ir.Module | ir.Operation, patterns: Iterable[LeafPatter
                         converted = pattern(operation, leaves)
                         if converted is None:
                             continue
-                        leaves.replace_here(operation, _by_result(converted, pattern))
+                        leaves.convert(operation, _by_result(converted, pattern))
                 except Error as failure:
                     raise error_at(operation, failure) from failure
                 chosen.count(pattern, name, place)
                 break
+        leaves.settle()
 
 
 def _by_result(converted: Converted, pattern: LeafPattern) -> list[Sequence[ir.Value]]:

@@ -34,12 +34,11 @@ def to_type(view_: TypeView) -> ir.Type:
     """
     from cutecc.ir.mlir import ir
 
-    try:
-        context = ir.Context.current
-    except ValueError:
+    context: ir.Context | None = ir.Context.current
+    if context is None:
         raise Error(
             f"no context is current to make the type '{type_text(view_)}' in", hints=["make it inside `with context:`"]
-        ) from None
+        )
     # A pass makes the same ones again and again.
     known = memo_of(context, to_type)
     if view_ not in known:

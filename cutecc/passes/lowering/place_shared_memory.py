@@ -84,7 +84,8 @@ def _place(device: ir.Operation, kernel: ir.Operation) -> int:
                 end = -(-end // alignment) * alignment
                 found = element_pointer(found, ir.IntegerType.get_signless(8), [], [end])
                 end += count * bytes_of(element)
-        leaves.replace(operation, [[found]])
+        leaves.convert(operation, [[found]])
+    leaves.settle()
     if base is not None:
         _declare(device, _DYNAMIC, "external", _ALIGNMENT, "!llvm.array<0 x i8>")
     return end

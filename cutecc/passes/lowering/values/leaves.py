@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from cutecc.ir import editing, llvm_types
-from cutecc.ir.building import after, before
+from cutecc.ir.building import after
 from cutecc.ir.mlir import ir
 from cutecc.ir.pass_context import memo_of
 from cutecc.ir.types import (
@@ -248,18 +248,41 @@ def dynamic(value: Any) -> list[Symbolic]:
     return [number for number in numbers(value) if isinstance(number, Symbolic)]
 
 
+_Conversion = tuple[ir.Operation, Sequence[tuple[ir.Value, Carried | None]], Sequence[Sequence[ir.Value]]]
+"""An operation, its results and what they carry, and the leaves that it gave for each."""
+
+
 class Leaves:
     """The leaves of the values of a module, while a pass rewrites it."""
 
     def __init__(self) -> None:
         self._taken: dict[ir.Value, list[ir.Value]] = {}
+        self._types: dict[ir.Value, int] = {}
+        self._carried: dict[int, Carried | None] = {}
+        self._converted: list[_Conversion] = []
+
+    def type_key(self, value: ir.Value) -> int:
+        """What tells the type of `value` from others. The bindings take 2 µs to make a type of CuTe's."""
+        try:
+            return self._types[value]
+        except KeyError:
+            type = value.type
+            # A type's hash is its address (`cutecc.ir.types.reading`).
+            key = self._types[value] = hash(type)
+            if key not in self._carried:
+                self._carried[key] = carried_by(type)
+            return key
+
+    def carried_by(self, value: ir.Value) -> Carried | None:
+        """What `value` carries."""
+        return self._carried[self.type_key(value)]
 
     def of(self, value: ir.Value) -> list[ir.Value]:
         """The leaves of `value`; of a value whose type is not CuTe's, itself.
 
         Where nobody has computed them, a cast right behind the value takes them out.
         """
-        carried = carried_by(value.type)
+        carried = self.carried_by(value)
         if carried is None:
             return [value]
         if not carried.types:
@@ -283,36 +306,50 @@ class Leaves:
         other = carried_by(source.type)
         return self.of(source) if other is not None and other.types == carried.types else None
 
-    def replace(self, operation: ir.Operation, leaves: Sequence[Sequence[ir.Value]]) -> None:
-        """Have `leaves`, for each result, stand for the results of `operation`, and erase it.
+    def convert(self, operation: ir.Operation, leaves: Sequence[Sequence[ir.Value]]) -> None:
+        """Have `leaves`, for each result, be what the results of `operation` carry; `settle` takes it away.
 
-        A user that takes leaves out gets them; the others get a cast. Raises `PassError` when these are not the leaves
-        that the results carry, or are those of `operation` itself.
+        Raises `PassError` when these are not the leaves that the results carry, or are those of `operation` itself.
         """
-        with before(operation):
-            self.replace_here(operation, leaves)
-
-    def replace_here(self, operation: ir.Operation, leaves: Sequence[Sequence[ir.Value]]) -> None:
-        """As `replace`, where the casts are built here, right before `operation`."""
-        results = [(result, carried_by(result.type)) for result in operation.results]
+        results = [(result, self.carried_by(result)) for result in operation.results]
         _check(operation, [carried.types if carried else (result.type,) for result, carried in results], leaves)
         for (result, carried), each in zip(results, leaves, strict=True):
             if carried is None:
                 _check_other(operation, result, each[0])
                 result.replace_all_uses_with(each[0])
+            elif each:
+                self._taken[result] = list(each)
+        self._converted.append((operation, results, leaves))
+
+    def settle(self) -> None:
+        """Erase what was converted. A user that takes leaves out gets them; others that are left get a cast.
+
+        From the last one on: most users are gone by then.
+        """
+        while self._converted:
+            operation, results, leaves = self._converted.pop()
+            if editing.is_erased(operation):
                 continue
-            users = [use.owner.operation for use in result.uses]
-            takers = [user for user in users if takes_leaves(user, carried)]
-            for user in takers:
-                for taken, leaf in zip(user.results, each, strict=True):
-                    _check_other(operation, taken, leaf)
-                    taken.replace_all_uses_with(leaf)
-                editing.erase_unused(user)
-            if len(takers) < len(users):
-                packed = pack(result.type, each)
-                self._taken[packed] = list(each)
-                result.replace_all_uses_with(packed)
-        editing.erase_unused(operation)
+            for (result, carried), each in zip(results, leaves, strict=True):
+                if carried is not None:
+                    _hand_over(operation, result, carried, each)
+            editing.erase_unused(operation)
+
+
+def _hand_over(operation: ir.Operation, result: ir.Value, carried: Carried, leaves: Sequence[ir.Value]) -> None:
+    """Have the users of a result, which carries `carried`, use its leaves."""
+    others = False
+    for user in [use.owner.operation for use in result.uses]:
+        if takes_leaves(user, carried):
+            for taken, leaf in zip(user.results, leaves, strict=True):
+                _check_other(operation, taken, leaf)
+                taken.replace_all_uses_with(leaf)
+            editing.erase_unused(user)
+        else:
+            others = True
+    if others:
+        with ir.InsertionPoint(operation), operation.location:
+            result.replace_all_uses_with(pack(result.type, leaves))
 
 
 def _check(operation: ir.Operation, types: Sequence[Sequence[ir.Type]], leaves: Sequence[Sequence[ir.Value]]) -> None:

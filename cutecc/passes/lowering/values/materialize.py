@@ -106,9 +106,9 @@ class Materialization:
         @converts_leaves(*self._semantics, *self._repacking)
         def materialize(operation: ir.Operation, leaves: Leaves) -> Converted | None:
             operands = list(operation.operands)
-            # The hash of a type or an attribute is its address: no two have the same.
+            # The hash of an attribute is its address, too: no two have the same.
             attributes = [(name, hash(operation.attributes[name])) for name in operation.attributes]
-            types = [hash(value.type) for values in (operands, operation.results) for value in values]
+            types = map(leaves.type_key, (*operands, *operation.results))
             key = (operation.name, *types, *attributes)
             kind = self._kinds.get(key)
             if kind is None:

@@ -17,8 +17,7 @@
 // CHECK-NEXT: %[[UNREALIZED_CONVERSION_CAST_2:.*]] = builtin.unrealized_conversion_cast %[[ARG4]] : ![[MEMREF_RMEM_F32]] to !llvm.ptr
 // CHECK-NEXT: %[[UNREALIZED_CONVERSION_CAST_3:.*]] = builtin.unrealized_conversion_cast %[[ARG1]] : !cute.ptr<f8E4M3FN, rmem, align<4>> to !llvm.ptr
 // CHECK-NEXT: %[[UNREALIZED_CONVERSION_CAST_4:.*]] = builtin.unrealized_conversion_cast %[[ARG0]] : !cute.ptr<f8E4M3FN, rmem, align<4>> to !llvm.ptr
-// CHECK-NEXT: %[[MAKE:.*]] = "test.make"() : () -> !cute_nvgpu.SM120.mma_bs<{{.*}}>
-// CHECK-NEXT: %{{.*}}:2 = builtin.unrealized_conversion_cast %[[MAKE]] : !cute_nvgpu.SM120.mma_bs<{{.*}}> to !llvm.ptr, !llvm.ptr
+// CHECK-NEXT: %{{.*}} = "test.make"() : () -> !cute_nvgpu.SM120.mma_bs<{{.*}}>
 // CHECK-NEXT: %[[LOAD:.*]] = llvm.load %[[UNREALIZED_CONVERSION_CAST_1]] {alignment = 16 : i64} : !llvm.ptr -> vector<16xi8>
 // CHECK-NEXT: %[[BITCAST:.*]] = vector.bitcast %[[LOAD]] : vector<16xi8> to vector<32xf4E2M1FN>
 // CHECK-NEXT: %[[LOAD_1:.*]] = llvm.load %[[UNREALIZED_CONVERSION_CAST]] {alignment = 8 : i64} : !llvm.ptr -> vector<8xi8>
@@ -68,8 +67,7 @@ func.func @nvfp4(%sfa: !scales, %sfb: !scales, %a: !a, %b: !b, %c: !c) {
 // CHECK-NEXT: %[[UNREALIZED_CONVERSION_CAST_2:.*]] = builtin.unrealized_conversion_cast %[[ARG4]] : ![[MEMREF_RMEM_F32]] to !llvm.ptr
 // CHECK-NEXT: %[[UNREALIZED_CONVERSION_CAST_3:.*]] = builtin.unrealized_conversion_cast %[[ARG1]] : !cute.ptr<f8E8M0FNU, rmem, align<2>> to !llvm.ptr
 // CHECK-NEXT: %[[UNREALIZED_CONVERSION_CAST_4:.*]] = builtin.unrealized_conversion_cast %[[ARG0]] : !cute.ptr<f8E8M0FNU, rmem, align<2>> to !llvm.ptr
-// CHECK-NEXT: %[[MAKE:.*]] = "test.make"() : () -> !cute_nvgpu.SM120.mma_bs<{{.*}}>
-// CHECK-NEXT: %{{.*}}:2 = builtin.unrealized_conversion_cast %[[MAKE]] : !cute_nvgpu.SM120.mma_bs<{{.*}}> to !llvm.ptr, !llvm.ptr
+// CHECK-NEXT: %{{.*}} = "test.make"() : () -> !cute_nvgpu.SM120.mma_bs<{{.*}}>
 // CHECK-NEXT: %[[LOAD:.*]] = llvm.load %[[UNREALIZED_CONVERSION_CAST_1]] {alignment = 16 : i64} : !llvm.ptr -> vector<16xi8>
 // CHECK-NEXT: %[[BITCAST:.*]] = vector.bitcast %[[LOAD]] : vector<16xi8> to vector<32xf4E2M1FN>
 // CHECK-NEXT: %[[LOAD_1:.*]] = llvm.load %[[UNREALIZED_CONVERSION_CAST]] {alignment = 8 : i64} : !llvm.ptr -> vector<8xi8>
@@ -121,8 +119,7 @@ func.func @mxfp4(%sfa: !scales, %sfb: !scales, %a: !a, %b: !b, %c: !c) {
 // CHECK-NEXT: %[[UNREALIZED_CONVERSION_CAST_2:.*]] = builtin.unrealized_conversion_cast %[[ARG4]] : ![[MEMREF_RMEM_F32]] to !llvm.ptr
 // CHECK-NEXT: %[[UNREALIZED_CONVERSION_CAST_3:.*]] = builtin.unrealized_conversion_cast %[[ARG1]] : !cute.ptr<f8E8M0FNU, rmem> to !llvm.ptr
 // CHECK-NEXT: %[[UNREALIZED_CONVERSION_CAST_4:.*]] = builtin.unrealized_conversion_cast %[[ARG0]] : !cute.ptr<f8E8M0FNU, rmem> to !llvm.ptr
-// CHECK-NEXT: %[[MAKE:.*]] = "test.make"() : () -> !cute_nvgpu.SM120.mma_bs<{{.*}}>
-// CHECK-NEXT: %{{.*}}:2 = builtin.unrealized_conversion_cast %[[MAKE]] : !cute_nvgpu.SM120.mma_bs<{{.*}}> to !llvm.ptr, !llvm.ptr
+// CHECK-NEXT: %{{.*}} = "test.make"() : () -> !cute_nvgpu.SM120.mma_bs<{{.*}}>
 // CHECK-NEXT: %[[LOAD:.*]] = llvm.load %[[UNREALIZED_CONVERSION_CAST_1]] {alignment = 16 : i64} : !llvm.ptr -> vector<16xi8>
 // CHECK-NEXT: %[[BITCAST:.*]] = arith.bitcast %[[LOAD]] : vector<16xi8> to vector<16xf8E4M3FN>
 // CHECK-NEXT: %[[LOAD_1:.*]] = llvm.load %[[UNREALIZED_CONVERSION_CAST]] {alignment = 8 : i64} : !llvm.ptr -> vector<8xi8>
@@ -174,8 +171,7 @@ func.func @mxfp8(%sfa: !scales, %sfb: !scales, %a: !a, %b: !b, %c: !c) {
 // CHECK-NEXT: %[[UNREALIZED_CONVERSION_CAST_2:.*]] = builtin.unrealized_conversion_cast %[[ARG4]] : ![[MEMREF_RMEM_F32]] to !llvm.ptr
 // CHECK-NEXT: %[[UNREALIZED_CONVERSION_CAST_3:.*]] = builtin.unrealized_conversion_cast %[[ARG1]] : !cute.ptr<f8E8M0FNU, rmem> to !llvm.ptr
 // CHECK-NEXT: %[[UNREALIZED_CONVERSION_CAST_4:.*]] = builtin.unrealized_conversion_cast %[[ARG0]] : !cute.ptr<f8E8M0FNU, rmem> to !llvm.ptr
-// CHECK-NEXT: %[[MAKE:.*]] = "test.make"() : () -> !cute_nvgpu.SM120.mma_bs<{{.*}}>
-// CHECK-NEXT: %{{.*}}:2 = builtin.unrealized_conversion_cast %[[MAKE]] : !cute_nvgpu.SM120.mma_bs<{{.*}}> to !llvm.ptr, !llvm.ptr
+// CHECK-NEXT: %{{.*}} = "test.make"() : () -> !cute_nvgpu.SM120.mma_bs<{{.*}}>
 // CHECK-NEXT: %[[LOAD:.*]] = llvm.load %[[UNREALIZED_CONVERSION_CAST_1]] {alignment = 16 : i64} : !llvm.ptr -> vector<16xi8>
 // CHECK-NEXT: %[[LOAD_1:.*]] = llvm.load %[[UNREALIZED_CONVERSION_CAST]] {alignment = 8 : i64} : !llvm.ptr -> vector<8xi8>
 // CHECK-NEXT: %[[BITCAST:.*]] = arith.bitcast %[[LOAD_1]] : vector<8xi8> to vector<8xf8E5M2>

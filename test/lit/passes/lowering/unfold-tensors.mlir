@@ -45,8 +45,6 @@ func.func @slice(%tensor: !matrix, %coord: !cute.coord<"(?,_)">) {
 // CHECK-LABEL: func.func @static_slices(
 // CHECK-NEXT: %[[TENSOR:.*]] = "test.tensor"() : () -> ![[MEMREF_SMEM_F16]]
 // CHECK-NEXT: %[[UNREALIZED_CONVERSION_CAST:.*]] = builtin.unrealized_conversion_cast %[[TENSOR]] : ![[MEMREF_SMEM_F16]] to !llvm.ptr<3>
-// CHECK-NEXT: %{{.*}} = cute.static : !cute.coord<"(2,_)">
-// CHECK-NEXT: %{{.*}} = cute.static : !cute.coord<"(_,(0,_))">
 // CHECK-NEXT: %[[GETELEMENTPTR:.*]] = llvm.getelementptr %[[UNREALIZED_CONVERSION_CAST]][128] : (!llvm.ptr<3>) -> !llvm.ptr<3>, f16
 // CHECK-NEXT: %[[UNREALIZED_CONVERSION_CAST_1:.*]] = builtin.unrealized_conversion_cast %[[GETELEMENTPTR]] : !llvm.ptr<3> to ![[MEMREF_SMEM_F16_1]]
 // CHECK-NEXT: %[[UNREALIZED_CONVERSION_CAST_2:.*]] = builtin.unrealized_conversion_cast %[[UNREALIZED_CONVERSION_CAST]] : !llvm.ptr<3> to ![[MEMREF_SMEM_F16_2]]
@@ -89,7 +87,6 @@ func.func @sub_byte(%tensor: !cute.memref<i4, gmem, align<16>, "(?,32):(32,1)">,
 // CHECK-LABEL: func.func @divide(
 // CHECK-SAME: %[[ARG0:.*]]: ![[MEMREF_GMEM_F32]])
 // CHECK-NEXT: %[[UNREALIZED_CONVERSION_CAST:.*]]:4 = builtin.unrealized_conversion_cast %[[ARG0]] : ![[MEMREF_GMEM_F32]] to !llvm.ptr<1>, i32, i32, i64
-// CHECK-NEXT: %{{.*}} = cute.static : !cute.tile<"[16:1;8:1]">
 // CHECK-NEXT: %[[C16_I32:.*]] = arith.constant 16 : i32
 // CHECK-NEXT: %[[CEILDIVSI:.*]] = arith.ceildivsi %[[UNREALIZED_CONVERSION_CAST]]#1, %[[C16_I32]] : i32
 // CHECK-NEXT: %[[C8_I32:.*]] = arith.constant 8 : i32
@@ -113,7 +110,6 @@ func.func @divide(%tensor: !matrix) {
 // CHECK-SAME: %[[ARG0:.*]]: ![[MEMREF_GMEM_F32]], %[[ARG1:.*]]: !cute.coord<"(?,_)">)
 // CHECK-NEXT: %[[UNREALIZED_CONVERSION_CAST:.*]] = builtin.unrealized_conversion_cast %[[ARG1]] : !cute.coord<"(?,_)"> to i32
 // CHECK-NEXT: %[[UNREALIZED_CONVERSION_CAST_1:.*]]:4 = builtin.unrealized_conversion_cast %[[ARG0]] : ![[MEMREF_GMEM_F32]] to !llvm.ptr<1>, i32, i32, i64
-// CHECK-NEXT: %{{.*}} = cute.static : !cute.tile<"[16:1;8:1]">
 // CHECK-NEXT: %[[EXTSI:.*]] = arith.extsi %[[UNREALIZED_CONVERSION_CAST]] : i32 to i64
 // CHECK-NEXT: %[[C16_I64:.*]] = arith.constant 16 : i64
 // CHECK-NEXT: %[[MULI:.*]] = arith.muli %[[UNREALIZED_CONVERSION_CAST_1]]#3, %[[C16_I64]] overflow<nsw> : i64
@@ -137,8 +133,6 @@ func.func @local_tile(%tensor: !matrix, %coord: !cute.coord<"(?,_)">) {
 // CHECK-LABEL: func.func @parts(
 // CHECK-SAME: %[[ARG0:.*]]: ![[MEMREF_GMEM_F32]])
 // CHECK-NEXT: %[[UNREALIZED_CONVERSION_CAST:.*]]:4 = builtin.unrealized_conversion_cast %[[ARG0]] : ![[MEMREF_GMEM_F32]] to !llvm.ptr<1>, i32, i32, i64
-// CHECK-NEXT: %{{.*}} = builtin.unrealized_conversion_cast %[[UNREALIZED_CONVERSION_CAST]]#0 : !llvm.ptr<1> to !cute.ptr<f32, gmem, align<16>>
-// CHECK-NEXT: %{{.*}} = builtin.unrealized_conversion_cast %[[UNREALIZED_CONVERSION_CAST]]#1, %[[UNREALIZED_CONVERSION_CAST]]#2, %[[UNREALIZED_CONVERSION_CAST]]#3 : i32, i32, i64 to !cute.layout<"(?,?{div=4}):(?{i64 div=4},1)">
 // CHECK-NEXT: %[[UNREALIZED_CONVERSION_CAST_1:.*]] = builtin.unrealized_conversion_cast %[[UNREALIZED_CONVERSION_CAST]]#0, %[[UNREALIZED_CONVERSION_CAST]]#1, %[[UNREALIZED_CONVERSION_CAST]]#2, %[[UNREALIZED_CONVERSION_CAST]]#3 : !llvm.ptr<1>, i32, i32, i64 to ![[MEMREF_GMEM_F32]]
 // CHECK-NEXT: "test.use"(%[[UNREALIZED_CONVERSION_CAST_1]]) : (![[MEMREF_GMEM_F32]]) -> ()
 // CHECK-NEXT: return
@@ -157,8 +151,6 @@ func.func @parts(%tensor: !matrix) {
 // CHECK-SAME: %[[ARG0:.*]]: !cute.shape<"(?,?)">, %[[ARG1:.*]]: !cute.coord<"(?,_)">)
 // CHECK-NEXT: %[[UNREALIZED_CONVERSION_CAST:.*]] = builtin.unrealized_conversion_cast %[[ARG1]] : !cute.coord<"(?,_)"> to i32
 // CHECK-NEXT: %[[UNREALIZED_CONVERSION_CAST_1:.*]]:2 = builtin.unrealized_conversion_cast %[[ARG0]] : !cute.shape<"(?,?)"> to i32, i32
-// CHECK-NEXT: %{{.*}} = builtin.unrealized_conversion_cast %[[UNREALIZED_CONVERSION_CAST_1]]#0, %[[UNREALIZED_CONVERSION_CAST_1]]#1 : i32, i32 to !cute.coord_tensor<"(0,0)", "(?,?):(1@0,1@1)">
-// CHECK-NEXT: %{{.*}} = cute.static : !cute.tile<"[16:1;8:1]">
 // CHECK-NEXT: %[[C16_I32:.*]] = arith.constant 16 : i32
 // CHECK-NEXT: %[[MULI:.*]] = arith.muli %[[C16_I32]], %[[UNREALIZED_CONVERSION_CAST]] overflow<nsw> : i32
 // CHECK-NEXT: %[[C8_I32:.*]] = arith.constant 8 : i32
@@ -281,7 +273,6 @@ func.func @partition(%tensor: !cute.memref<f32, gmem, align<16>, "(128):(1)">, %
 // CHECK-SAME: %[[ARG0:.*]]: ![[MEMREF_GMEM_F32_6]], %[[ARG1:.*]]: !cute.coord<"(?,?,_,?)">)
 // CHECK-NEXT: %[[UNREALIZED_CONVERSION_CAST:.*]]:3 = builtin.unrealized_conversion_cast %[[ARG1]] : !cute.coord<"(?,?,_,?)"> to i32, i32, i32
 // CHECK-NEXT: %[[UNREALIZED_CONVERSION_CAST_1:.*]]:6 = builtin.unrealized_conversion_cast %[[ARG0]] : ![[MEMREF_GMEM_F32_6]] to !llvm.ptr<1>, i32, i32, i32, i64, i64
-// CHECK-NEXT: %{{.*}} = cute.static : !cute.tile<"[16:1;8:1;4:1]">
 // CHECK-NEXT: %[[EXTSI:.*]] = arith.extsi %[[UNREALIZED_CONVERSION_CAST]]#0 : i32 to i64
 // CHECK-NEXT: %[[C16_I64:.*]] = arith.constant 16 : i64
 // CHECK-NEXT: %[[MULI:.*]] = arith.muli %[[UNREALIZED_CONVERSION_CAST_1]]#4, %[[C16_I64]] overflow<nsw> : i64
