@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from cutecc.errors import Error
 from cutecc.ir.pass_context import memo_of
@@ -34,7 +34,8 @@ def to_type(view_: TypeView) -> ir.Type:
     """
     from cutecc.ir.mlir import ir
 
-    context: ir.Context | None = ir.Context.current
+    # `None` where there is none, whatever the bindings' stubs say.
+    context = cast("ir.Context | None", ir.Context.current)
     if context is None:
         raise Error(
             f"no context is current to make the type '{type_text(view_)}' in", hints=["make it inside `with context:`"]
