@@ -28,10 +28,10 @@ from cutecc.compilation.request import CompileOptions
 from cutecc.frontend.header import read_header
 from cutecc.frontend.trace import trace_file
 from cutecc.frontend.traced import TraceRequest
+from cutecc.ir.mlir import ir
 from cutecc.ir.modules import fresh_context, parse
 from cutecc.ir.walking import walk
 from cutecc.passes import manager
-from cutecc.passes.pipeline import Pipeline
 from cutecc.passes.pipelines import named_pipeline
 from cutecc.target import Target
 
@@ -217,18 +217,24 @@ def cpu_seconds() -> float:
 def cost_of(module: bytes, runs: int) -> Cost:
     """The least time of each Python pass of `open` up to where nothing of CuTe is left."""
     pipeline = named_pipeline("open", Target.parse("sm_80")).until("lower-cute-types")
-    least: dict[str, float] = {}
-    for _ in range(min(3, runs)):
+    least = _Least({})
+    for _ in range(runs):
         with fresh_context():
-            parsed = parse(module)
-            for pass_ in pipeline:
-                start = time.perf_counter()
-                manager.run(Pipeline((pass_,)), parsed, [])
-                took = time.perf_counter() - start
-                if pass_.provider == "cutecc":
-                    least[pass_.name] = min(took, least.get(pass_.name, took))
-    slowest = sorted(least.items(), key=lambda item: -item[1])[:3]
-    return Cost(count(module), sum(least.values()), slowest)
+            manager.run(pipeline, parse(module), [least])
+    slowest = sorted(least.seconds.items(), key=lambda item: -item[1])[:3]
+    return Cost(count(module), sum(least.seconds.values()), slowest)
+
+
+@dataclass(frozen=True)
+class _Least(manager.Observer):
+    """The least time of each Python pass of several runs."""
+
+    seconds: dict[str, float]
+
+    def after(self, position: manager.Position, module: ir.Module, seconds: float) -> None:
+        name = position.pass_.name
+        if position.pass_.provider == "cutecc":
+            self.seconds[name] = min(seconds, self.seconds.get(name, seconds))
 
 
 if __name__ == "__main__":

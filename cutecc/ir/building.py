@@ -8,27 +8,44 @@ Inside, builders of `cutecc.ir.mlir`'s dialects put their operations there, with
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Generator
 from contextlib import AbstractContextManager
+from typing import Any
 
 from cutecc.errors import PassError
 from cutecc.ir.mlir import ir
 
 
-@contextlib.contextmanager
-def before(operation: ir.Operation | ir.OpView, *others: ir.Operation | ir.OpView | ir.Value) -> Generator[None]:
+class _Building(AbstractContextManager[None]):
+    """Has builders put operations at a point, with a location. A generator would take longer, for each operation."""
+
+    __slots__ = ("_location", "_point")
+
+    def __init__(self, point: ir.InsertionPoint, location: AbstractContextManager[object]) -> None:
+        self._point, self._location = point, location
+
+    def __enter__(self) -> None:
+        self._point.__enter__()
+        self._location.__enter__()
+
+    def __exit__(self, *failure: Any) -> None:
+        self._location.__exit__(*failure)
+        self._point.__exit__(*failure)
+
+
+def before(
+    operation: ir.Operation | ir.OpView, *others: ir.Operation | ir.OpView | ir.Value
+) -> AbstractContextManager[None]:
     """Build before `operation`, with its location; with those of `others` too, fused, for what stands for several.
 
     Raises `PassError` for an operation that is not inside another.
     """
     _check_inside(operation)
-    with ir.InsertionPoint(operation), located(operation, *others):
-        yield
+    return _Building(ir.InsertionPoint(operation), located(operation, *others))
 
 
-@contextlib.contextmanager
-def after(place: ir.Operation | ir.OpView | ir.Value, *others: ir.Operation | ir.OpView | ir.Value) -> Generator[None]:
+def after(
+    place: ir.Operation | ir.OpView | ir.Value, *others: ir.Operation | ir.OpView | ir.Value
+) -> AbstractContextManager[None]:
     """Build after an operation, or right behind a value, one operation behind the other; location as `before`.
 
     Right behind an argument of a block is at the block's start.
@@ -39,8 +56,7 @@ def after(place: ir.Operation | ir.OpView | ir.Value, *others: ir.Operation | ir
     else:
         _check_inside(owner)
         point = ir.InsertionPoint.after(owner)
-    with point, located(place, *others):
-        yield
+    return _Building(point, located(place, *others))
 
 
 def at_start(block: ir.Block) -> AbstractContextManager[object]:
@@ -68,6 +84,9 @@ def is_terminator(operation: ir.Operation) -> bool:
 
 def located(*places: ir.Operation | ir.OpView | ir.Value | ir.Location) -> AbstractContextManager[object]:
     """Give what is built the location of `places`; the fusion of their locations when these differ."""
+    if len(places) == 1:
+        (place,) = places
+        return place if isinstance(place, ir.Location) else place.location
     different: list[ir.Location] = []
     for place in places:
         location = place if isinstance(place, ir.Location) else place.location

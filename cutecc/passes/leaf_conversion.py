@@ -73,7 +73,6 @@ def convert_leaves(root: ir.Module | ir.Operation, patterns: Iterable[LeafPatter
                     leaves.settle()
                     return
                 try:
-                    # As in `before`, but without a generator for each operation of a module.
                     with ir.InsertionPoint(operation), place:
                         converted = pattern(operation, leaves)
                         if converted is None:

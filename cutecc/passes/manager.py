@@ -74,7 +74,8 @@ def run(pipeline: Pipeline, module: ir.Module, observers: Sequence[Observer] = (
     """
     for observer in observers:
         observer.started(pipeline, module)
-    with sharing_analyses():
+    # Here already: to change all casters takes as long as a small pass.
+    with sharing_analyses(), plain_values():
         for index, pass_ in enumerate(pipeline, start=offset + 1):
             position = Position(index, offset + len(pipeline), pass_)
             interrupts.deliver()

@@ -9,7 +9,7 @@ from typing import ClassVar
 from cutecc.errors import Error
 from cutecc.ir.mlir import cute, ir
 from cutecc.ir.segments import segments
-from cutecc.ir.types import CoordTensor, CopyAtom, MemRef, TypeView, to_type, view
+from cutecc.ir.types import CoordTensor, CopyAtom, MemRef, TypeView, to_type
 from cutecc.layout import ComposedLayout, Layout
 from cutecc.layout.tiled import values_of
 from cutecc.passes.leaf_conversion import Converted, LeafConversion, converts_leaves
@@ -39,23 +39,23 @@ class ExpandCopies(LeafConversion):
 
     @converts_leaves(*_COPIES, *_PREFETCHES)
     def expand(self, copy: ir.Operation, leaves: Leaves) -> Converted | None:
-        if copy.name not in self.lowers and _is_one_atom(copy):
+        if copy.name not in self.lowers and _is_one_atom(copy, leaves):
             return None
         _expand(copy, leaves)
         return []
 
 
-def _is_one_atom(call: ir.Operation) -> bool:
+def _is_one_atom(call: ir.Operation, leaves: Leaves) -> bool:
     """Whether the call of an atom, as a kernel may have one itself, moves no more than an atom does.
 
     Calls of atoms without a row are left to `lower-atoms`, which says so.
     """
-    atom_type = view(call.operands[0].type)
+    atom_type = leaves.view(call.operands[0])
     row = find_copy_row(atom_type) if isinstance(atom_type, CopyAtom) else None
     if row is None or not isinstance(atom_type, CopyAtom):
         return True
     sources, destinations, predicates = _groups(call)
-    layouts = [_modes(view(each.type)) for each in (*sources[:1], *destinations[:1])]
+    layouts = [_modes(leaves.view(each)) for each in (*sources[:1], *destinations[:1])]
     known = [each for each in layouts if each is not None]
     if len(known) < len(layouts):
         return True
@@ -100,7 +100,7 @@ def _tiles(tensors: Sequence[Operand], count: int) -> list[Tile]:
 
 
 def _expand(copy: ir.Operation, leaves: Leaves) -> None:
-    atom = copy_atom(view(copy.operands[0].type))
+    atom = copy_atom(leaves.view(copy.operands[0]))
     row = copy_row(atom)
     groups = [[operand_of(each, leaves) for each in group] for group in _groups(copy)]
     sources, destinations, predicates = groups

@@ -8,7 +8,6 @@ from typing import ClassVar
 from cutecc.errors import Error
 from cutecc.ir.mlir import ir
 from cutecc.ir.segments import segments
-from cutecc.ir.types import view
 from cutecc.passes.leaf_conversion import Converted, LeafConversion, converts_leaves
 from cutecc.passes.lowering.atoms.registry import copy_atom, copy_row, mma_atom, mma_row, prefetch_row
 from cutecc.passes.lowering.atoms.rows import State
@@ -40,7 +39,7 @@ class LowerAtoms(LeafConversion):
     @converts_leaves("cute.copy_atom_call")
     def lower_copy(self, call: ir.Operation, leaves: Leaves) -> Converted:
         (atom_value,), *groups = segments(call)
-        atom = copy_atom(view(atom_value.type))
+        atom = copy_atom(leaves.view(atom_value))
         row = copy_row(atom, self._target)
         (source, *beside), (destination, *further), predicates = (
             [operand_of(value, leaves) for value in group] for group in groups
@@ -60,7 +59,7 @@ class LowerAtoms(LeafConversion):
     @converts_leaves("cute.prefetch_atom_call")
     def lower_prefetch(self, call: ir.Operation, leaves: Leaves) -> Converted:
         atom_value, source = call.operands
-        atom = copy_atom(view(atom_value.type))
+        atom = copy_atom(leaves.view(atom_value))
         fields = _fields(copy_row(atom, self._target).state, atom_value, leaves)
         prefetch_row(atom, self._target).write(Copy(atom, (operand_of(source, leaves),), None, fields))
         return []
@@ -68,7 +67,7 @@ class LowerAtoms(LeafConversion):
     @converts_leaves("cute.mma_atom_call")
     def lower_product(self, call: ir.Operation, leaves: Leaves) -> Converted:
         atom_value, *values = call.operands
-        atom = mma_atom(view(atom_value.type))
+        atom = mma_atom(leaves.view(atom_value))
         row = mma_row(atom, self._target)
         d, a, b, c = (operand_of(value, leaves) for value in values)
         write(row, Product(atom, (d, a, b, c), _fields(row.state, atom_value, leaves)), d)

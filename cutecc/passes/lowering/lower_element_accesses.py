@@ -7,15 +7,14 @@ from typing import Any, ClassVar
 
 from cutecc.ir.mlir import ir
 from cutecc.ir.types import CoordTensor, Pointer, view
-from cutecc.ir.walking import walk
 from cutecc.layout.functions import FUNCTIONS, View
 from cutecc.passes.leaf_conversion import Converted, LeafConversion, convert_leaves, converts_leaves, leaf_patterns
 from cutecc.passes.lowering.values.integers import poison
-from cutecc.passes.lowering.values.leaves import Leaves, carried_by
+from cutecc.passes.lowering.values.leaves import Leaves
 from cutecc.passes.lowering.values.loops import given_if, only_if
 from cutecc.passes.lowering.values.materialize import Materialization, algebraic
 from cutecc.passes.lowering.values.tensors import tensor_of
-from cutecc.passes.lowering.values.tf32 import SOURCES, is_of_tf32, take_tf32_as_f32
+from cutecc.passes.lowering.values.tf32 import has_tf32, take_tf32_as_f32
 from cutecc.passes.lowering.values.vector_accesses import (
     Tensor,
     elements_of,
@@ -41,7 +40,7 @@ class LowerElementAccesses(LeafConversion):
     name: ClassVar[str] = "lower-element-accesses"
 
     def run(self, module: ir.Module) -> None:
-        if any(map(is_of_tf32, walk(module, *self.lowers, *SOURCES))):
+        if has_tf32(module):
             take_tf32_as_f32(module)
         coordinates = Materialization({"cute.memref.load": _coordinate}).pattern(_is_of_coordinates)
         convert_leaves(module, [coordinates, *leaf_patterns(self)])
@@ -91,7 +90,7 @@ class LowerElementAccesses(LeafConversion):
     @converts_leaves("cute.ptr.load")
     def load_pointed_to(self, operation: ir.Operation, leaves: Leaves) -> ir.Value:
         (pointer,) = operation.operands
-        type_view = view(pointer.type)
+        type_view = leaves.view(pointer)
         assert isinstance(type_view, Pointer)
         # Whoever wants the pointer's swizzle has applied it.
         address = leaves.of(pointer)[0]
@@ -100,7 +99,7 @@ class LowerElementAccesses(LeafConversion):
     @converts_leaves("cute.ptr.store")
     def store_pointed_to(self, operation: ir.Operation, leaves: Leaves) -> Converted:
         value, pointer = operation.operands
-        type_view = view(pointer.type)
+        type_view = leaves.view(pointer)
         assert isinstance(type_view, Pointer)
         store_element(type_view.element, value, leaves.of(pointer)[0], type_view.alignment or 1)
         return []
@@ -117,13 +116,13 @@ def _coordinate(tensor: View, coordinate: Any, **_: Any) -> Any:
 def _element(tensor_value: ir.Value, coordinate: ir.Value, leaves: Leaves) -> tuple[Tensor, ir.Value, int]:
     """The tensor, and the address and alignment of its element at `coordinate`."""
     tensor = tensor_of(tensor_value, leaves)
-    carried = carried_by(coordinate.type)
+    carried = leaves.carried_by(coordinate)
     assert carried is not None
     arithmetic = tensor.arithmetic
     for name, leaf in zip(carried.names, leaves.of(coordinate), strict=True):
         arithmetic = arithmetic.having(f"at.{name}", leaf)
     within = replace(tensor, arithmetic=arithmetic)
-    offset = tensor.layout(algebraic(view(coordinate.type), "at"))
+    offset = tensor.layout(algebraic(leaves.view(coordinate), "at"))
     return tensor, within.address(offset), tensor.alignment_at(offset)
 
 

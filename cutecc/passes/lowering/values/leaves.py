@@ -258,7 +258,7 @@ class Leaves:
     def __init__(self) -> None:
         self._taken: dict[ir.Value, list[ir.Value]] = {}
         self._types: dict[ir.Value, int] = {}
-        self._carried: dict[int, Carried | None] = {}
+        self._seen: dict[int, tuple[TypeView, Carried | None]] = {}
         self._converted: list[_Conversion] = []
 
     def type_key(self, value: ir.Value) -> int:
@@ -269,13 +269,17 @@ class Leaves:
             type = value.type
             # A type's hash is its address (`cutecc.ir.types.reading`).
             key = self._types[value] = hash(type)
-            if key not in self._carried:
-                self._carried[key] = carried_by(type)
+            if key not in self._seen:
+                self._seen[key] = (view(type), carried_by(type))
             return key
+
+    def view(self, value: ir.Value) -> TypeView:
+        """The view of the type of `value`."""
+        return self._seen[self.type_key(value)][0]
 
     def carried_by(self, value: ir.Value) -> Carried | None:
         """What `value` carries."""
-        return self._carried[self.type_key(value)]
+        return self._seen[self.type_key(value)][1]
 
     def of(self, value: ir.Value) -> list[ir.Value]:
         """The leaves of `value`; of a value whose type is not CuTe's, itself.

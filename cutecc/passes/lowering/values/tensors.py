@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from cutecc.errors import Error
 from cutecc.ir.mlir import ir
-from cutecc.ir.types import CoordTensor, MemRef, SmemDescriptor, SmemDescriptorView, to_type, view
+from cutecc.ir.types import CoordTensor, MemRef, SmemDescriptor, SmemDescriptorView, to_type
 from cutecc.layout import (
     ComposedLayout,
     Layout,
@@ -23,7 +23,7 @@ from cutecc.layout.integers import Integer
 from cutecc.layout.tuples import Coordinate, IntTuple
 from cutecc.layout.tuples import leaves as tuple_leaves
 from cutecc.passes.lowering.values.integers import Arithmetic
-from cutecc.passes.lowering.values.leaves import Leaves, carried_by, dynamic, pack
+from cutecc.passes.lowering.values.leaves import Leaves, dynamic, pack
 from cutecc.passes.lowering.values.pointers import advance
 from cutecc.passes.lowering.values.vector_accesses import Tensor
 
@@ -79,8 +79,8 @@ Operand = Tensor | Coordinates | Matrices
 
 def operand_of(value: ir.Value, leaves: Leaves) -> Operand:
     """The tensor that `value` is: in memory, of coordinates, or of matrices. Raises `Error` for another type."""
-    type_view = view(value.type)
-    carried = carried_by(value.type)
+    type_view = leaves.view(value)
+    carried = leaves.carried_by(value)
     match type_view:
         case CoordTensor(offset, layout):
             assert carried is not None
@@ -103,10 +103,10 @@ def operand_of(value: ir.Value, leaves: Leaves) -> Operand:
 
 def tensor_of(value: ir.Value, leaves: Leaves) -> Tensor:
     """The tensor that `value`, of type `!cute.memref`, is. Raises `Error` for another type."""
-    type_view = view(value.type)
+    type_view = leaves.view(value)
     if not isinstance(type_view, MemRef):
         raise Error(f"{value.type} is no tensor in memory")
-    carried = carried_by(value.type)
+    carried = leaves.carried_by(value)
     assert carried is not None
     pointer, *numbers = leaves.of(value)
     arithmetic = Arithmetic(dict(zip(carried.names[1:], numbers, strict=True)))

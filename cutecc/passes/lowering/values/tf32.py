@@ -11,18 +11,21 @@ from cutecc.ir.walking import walk
 
 _CAST = "builtin.unrealized_conversion_cast"
 """What the trace makes numbers of tf32 of bits by, and bits of them."""
-SOURCES = (_CAST, "arith.constant", "func.func", "cuda.kernel")
-"""What numbers of tf32 come from, beside loads."""
+_SOURCES = (
+    *("cute.memref.load", "cute.memref.load_vec", "cute.ptr.load"),
+    *(_CAST, "arith.constant", "func.func", "cuda.kernel"),
+)
+"""What numbers of tf32 come from."""
 
 
-def is_of_tf32(operation: ir.Operation) -> bool:
-    """Whether an operation, or a function, takes or gives such numbers."""
-    return any(_is_tf32(value.type) for value in (*_made(operation), *operation.operands))
+def has_tf32(module: ir.Module) -> bool:
+    """Whether there are such numbers in `module`."""
+    return any(_is_tf32(value.type) for operation in walk(module, *_SOURCES) for value in _made(operation))
 
 
 def take_tf32_as_f32(module: ir.Module) -> None:
     """Make `f32` the type of all of them, and of vectors of them, in `module`."""
-    casts = [cast for cast in walk(module, _CAST) if is_of_tf32(cast)]
+    casts = [cast for cast in walk(module, _CAST) if any(_is_tf32(v.type) for v in (*cast.results, *cast.operands))]
     for operation in walk(module):
         for value in _made(operation):
             if _is_tf32(value.type):
