@@ -155,8 +155,10 @@ class _Graveyard:
 
         def check(operation: ir.Operation) -> ir.WalkResult:
             nonlocal error
-            arguments = [value for region in operation.regions for block in region.blocks for value in block.arguments]
-            for value in (*operation.results, *arguments):
+            made = list(operation.results)
+            if len(operation.regions):
+                made += [each for region in operation.regions for block in region.blocks for each in block.arguments]
+            for value in made:
                 for use in value.uses:
                     user: ir.Operation = use.owner.operation
                     if address_of(user) not in self.erased:

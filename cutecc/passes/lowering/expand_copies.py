@@ -17,7 +17,7 @@ from cutecc.passes.lowering.atoms.registry import copy_atom, copy_row, find_copy
 from cutecc.passes.lowering.atoms.rows import CopyRow
 from cutecc.passes.lowering.values.leaves import Leaves, pack
 from cutecc.passes.lowering.values.loops import unrolled_loop
-from cutecc.passes.lowering.values.tensors import Operand, Tile, known_count, modes_of, operand_of, tensor_value
+from cutecc.passes.lowering.values.tensors import Operand, Tile, known_count, operand_of, plain_layout, tensor_value
 from cutecc.passes.registry import register
 
 _COPIES, _PREFETCHES = ("cute.copy", "cute.copy_atom_call"), ("cute.prefetch", "cute.prefetch_atom_call")
@@ -94,7 +94,7 @@ def _tiles(tensors: Sequence[Operand], count: int) -> list[Tile]:
     """Those of `count` elements of the first tensor, and of what a second one has for each of these."""
     found = [Tile.of(each, count) for each in tensors[:1]]
     for each in tensors[1:]:
-        size = known_count(modes_of(each)[0].size)
+        size = known_count(plain_layout(each)[0].size)
         found.append(Tile.of(each, max(1, size // found[0].repeated)))
     return found
 
@@ -104,7 +104,7 @@ def _expand(copy: ir.Operation, leaves: Leaves) -> None:
     row = copy_row(atom)
     groups = [[operand_of(each, leaves) for each in group] for group in _groups(copy)]
     sources, destinations, predicates = groups
-    first = [modes_of(each)[0] for each in (*sources[:1], *destinations[:1])]
+    first = [plain_layout(each)[0] for each in (*sources[:1], *destinations[:1])]
     counts = _counts(row, atom, first, predicated=bool(predicates))
     tiles = [_tiles(group, count) for group, count in zip(groups, counts, strict=False)]
     # There is a predicate for each atom.

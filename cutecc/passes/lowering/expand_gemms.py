@@ -24,6 +24,7 @@ from cutecc.passes.lowering.values.tensors import (
     known_count,
     modes_of,
     operand_of,
+    plain_layout,
     tensor_of,
     tensor_value,
 )
@@ -131,13 +132,13 @@ def _taken(operand: Operand, count: int) -> int:
     Of tensor memory it takes what begins at an address, whatever the tensor says of it.
     """
     if isinstance(operand, Tensor) and operand.space is AddressSpace.TMEM:
-        return known_count(modes_of(operand)[0].size)
+        return known_count(plain_layout(operand)[0].size)
     return 1 if isinstance(operand, Matrices) else count
 
 
 def _call(atom: MmaAtom, atom_value: ir.Value, operands: Sequence[Operand]) -> None:
     """Write the products of D, A, B and C, which have the values of one atom, or of several."""
-    first = [modes_of(each)[0] for each in operands]
+    first = [plain_layout(each)[0] for each in operands]
     counts = [_taken(each, count) for each, count in zip(operands, _counts(atom), strict=True)]
     tiles = [Tile.of(each, count) for each, count in zip(operands, counts, strict=True)]
     # Values at the same place as others are no more of them.

@@ -75,6 +75,8 @@ class _Kind:
     """Operations of one name, types and attributes: what these alone say, found out once."""
 
     wanted: bool
+    is_static: bool
+    """Whether the types of its results say all there is to say of them."""
     results: list[Carried | None]
     widths: list[list[int]]
     """For each result, the bits of the leaves that are numbers; a pointer comes before them."""
@@ -120,8 +122,7 @@ class Materialization:
     def _materialized(
         self, operation: ir.Operation, operands: Sequence[ir.Value], kind: _Kind, leaves: Leaves
     ) -> Converted:
-        if all(carried is not None and not carried.types for carried in kind.results):
-            # The type says it all.
+        if kind.is_static:
             return [[] for _ in kind.results]
         if operation.name in self._repacking:
             return [_repacked(operation, operands, kind, leaves)]
@@ -180,7 +181,8 @@ def _kind(operation: ir.Operation, operands: Sequence[ir.Value], wanted: Callabl
     for index, operand in enumerate(operands):
         carried = carried_by(operand.type)
         variables.append(tuple(f"{index}.{name}" for name in (carried.names if carried else ("0",))))
-    return _Kind(known and wanted(operation), results, widths, elements, moved, variables)
+    is_static = all(carried is not None and not carried.types for carried in results)
+    return _Kind(known and wanted(operation), is_static, results, widths, elements, moved, variables)
 
 
 def _widths(types: Sequence[ir.Type]) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -147,12 +148,7 @@ class Tile:
     @classmethod
     def of(cls, tensor: Operand, count: int) -> Tile:
         """The tiles of `count` elements, which the tensor's first mode is made of; all other modes repeat them."""
-        first, *others = modes_of(tensor)
-        inside, repeated = first, Layout(1, 0)
-        if first.size != count:
-            divided = logical_divide(first, count)
-            inside, repeated = divided[0], divided[1]
-        return cls(tensor, join(inside), coalesce(join(repeated, *others)), known_count(repeated.size))
+        return cls(tensor, *_tiling(plain_layout(tensor), count))
 
     @classmethod
     def single(cls, tensor: Operand, count: int) -> Tile:
@@ -175,11 +171,27 @@ class Tile:
         return within.moved(self.among(symbol("turn")), self.inside)
 
 
-def modes_of(tensor: Operand) -> list[Layout]:
-    """The modes of a tensor's layout. Raises `Error` where it is swizzled, as copies and products take none."""
+@functools.lru_cache(maxsize=4096)
+def _tiling(layout: Layout, count: int) -> tuple[Layout, Layout, int]:
+    """What an atom of `count` elements takes at once, the turns, and how many of these are along the first mode."""
+    first, *others = layout
+    inside, repeated = first, Layout(1, 0)
+    if first.size != count:
+        divided = logical_divide(first, count)
+        inside, repeated = divided[0], divided[1]
+    return join(inside), coalesce(join(repeated, *others)), known_count(repeated.size)
+
+
+def plain_layout(tensor: Operand) -> Layout:
+    """The layout of a tensor. Raises `Error` where it is swizzled, as copies and products take none."""
     if not isinstance(tensor.layout, Layout):
         raise Error(f"the layout {tensor.layout} is swizzled")
-    return [tensor.layout[mode] for mode in range(len(tensor.layout))]
+    return tensor.layout
+
+
+def modes_of(tensor: Operand) -> list[Layout]:
+    """The modes of a tensor's layout; errors as `plain_layout`."""
+    return [*plain_layout(tensor)]
 
 
 def known_count(count: Integer) -> int:
