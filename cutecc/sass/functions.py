@@ -44,6 +44,8 @@ class SassFunction:
     last: int
     instructions: list[SassInstruction] = field(default_factory=list[SassInstruction])
     """Without the padding behind the last one, a branch to itself and `NOP`s that nothing reaches."""
+    labels: dict[str, int] = field(default_factory=dict[str, int])
+    """The number of the instruction that each label stands before: `.L_x_1`, or the name of a subroutine."""
 
 
 def is_warpgroup_product(instruction: str) -> bool:
@@ -75,7 +77,7 @@ def _function(name: str, lines: list[str], first: int, last: int) -> SassFunctio
     subroutines: list[tuple[str, int]] = []
     group: list[Frame] = []
     place: Place | None = None
-    labels: dict[int, str] = {}
+    labels: dict[str, int] = {}
     for number in range(first, last + 1):
         line = lines[number]
         if match := _FILE.match(line):
@@ -91,11 +93,12 @@ def _function(name: str, lines: list[str], first: int, last: int) -> SassFunctio
             found.append(SassInstruction(number, int(match[1], 16), match[2], own))
         elif match := _SUBROUTINE.match(line):
             subroutines.append((match[1], len(found)))
+            labels[match[1]] = len(found)
             place, group = None, []
         elif match := _LABEL.match(line):
-            labels[len(found)] = match[1]
+            labels[match[1]] = len(found)
     _place_subroutines(found, subroutines)
-    return SassFunction(name, first, last, found[: _end(found, labels)])
+    return SassFunction(name, first, last, found[: _end(found, labels)], labels)
 
 
 def _place(group: list[Frame]) -> Place | None:
@@ -118,12 +121,12 @@ def _place_subroutines(instructions: list[SassInstruction], subroutines: list[tu
                     each.place = each.place or place
 
 
-def _end(instructions: list[SassInstruction], labels: dict[int, str]) -> int:
+def _end(instructions: list[SassInstruction], labels: dict[str, int]) -> int:
     end = len(instructions)
     while end and instructions[end - 1].text == "NOP":
         end -= 1
     if end and (text := instructions[end - 1].text).startswith("BRA"):
-        here = labels.get(end - 1)
-        if (here and f"({here})" in text) or text.endswith(f"0x{instructions[end - 1].offset:x}"):
+        is_here = any(index == end - 1 and f"({label})" in text for label, index in labels.items())
+        if is_here or text.endswith(f"0x{instructions[end - 1].offset:x}"):
             end -= 1
     return end

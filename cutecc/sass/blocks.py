@@ -1,0 +1,178 @@
+"""The control flow of a SASS function: its basic blocks, where branches go, and its loops.
+
+Nothing of it is in what nvdisasm prints but labels and branches; it is found as in any compiler. A barrier of
+convergence (`BSSY`, `BSYNC`) moves no thread: compiled code has the place that `BSSY` names right behind its `BSYNC`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from cutecc.sass.effects import effects
+from cutecc.sass.functions import SassFunction
+
+_LABEL = re.compile(r"\.L_\w+|\$[^\s`()]+")
+_ADDRESS = re.compile(r"0x([0-9a-f]+)$")
+_JUMPS = frozenset({"BRA", "BRX", "BRXU", "JMP", "JMX", "JMXU"})
+_ENDS = frozenset({"EXIT", "RET", "KILL"})
+_NAMES_ONLY = frozenset({"BSSY", "BMOV", "LEPC", "RET"})
+"""Opcodes that name a place without going there."""
+_ON_DIVERGENCE = frozenset({"DIV", "CONV", "ANY", "ALL"})
+"""Branches that depend on what other threads of the warp do."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Instructions that are executed one behind the other."""
+
+    first: int
+    """In the function's instructions."""
+    end: int
+    """Behind the last."""
+    successors: tuple[int, ...]
+    """In the blocks; behind a call the block that it returns to."""
+    callee: int | None = None
+    """The block of the compiler's subroutine, in the same function, that its last instruction calls."""
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A natural loop: the blocks from which its header is reached again, which is the only way in."""
+
+    header: int
+    blocks: frozenset[int]
+    depth: int
+    """How many loops it is in, itself among them."""
+
+
+@dataclass(frozen=True)
+class ControlFlow:
+    """The blocks of a function, in its order, and its loops, outer before inner."""
+
+    blocks: tuple[Block, ...]
+    loops: tuple[Loop, ...]
+    subroutines: dict[int, frozenset[int]]
+    """By its first block the blocks of each subroutine that is called."""
+    targets: dict[int, tuple[int, ...]]
+    """For each instruction that may go elsewhere, the instructions that it names."""
+
+
+def control_flow(function: SassFunction) -> ControlFlow:
+    """The blocks, subroutines and loops of a function."""
+    count = len(function.instructions)
+    by_offset = {each.offset: index for index, each in enumerate(function.instructions)}
+    targets: dict[int, tuple[int, ...]] = {}
+    calls: dict[int, int] = {}
+    ends: set[int] = set()
+    for index, each in enumerate(function.instructions):
+        stem = _stem(each.text)
+        places = [place for place in _places(stem, each.text, function.labels, by_offset) if place < count]
+        if stem == "CALL" and places:
+            calls[index] = places[0]
+        elif places:
+            targets[index] = tuple(dict.fromkeys(places))
+        if places or stem in _ENDS | _JUMPS:
+            ends.add(index + 1)
+    named = {place for places in targets.values() for place in places}
+    starts = sorted(each for each in {0, *ends, *named, *calls.values()} if each < count)
+    number = {first: block for block, first in enumerate(starts)}
+
+    def block(first: int, end: int) -> Block:
+        following = [end] if end < count and _goes_on(function.instructions[end - 1].text) else []
+        places = dict.fromkeys([*following, *targets.get(end - 1, ())])
+        callee = number[calls[end - 1]] if end - 1 in calls else None
+        return Block(first, end, tuple(number[place] for place in places), callee)
+
+    blocks = tuple(block(first, end) for first, end in itertools.pairwise([*starts, count]))
+    entries = sorted({each.callee for each in blocks if each.callee is not None})
+    subroutines = {entry: frozenset(_reverse_postorder(blocks, [entry])) for entry in entries}
+    return ControlFlow(blocks, tuple(_loops(blocks, [0, *entries])), subroutines, targets)
+
+
+def _places(stem: str, text: str, labels: dict[str, int], by_offset: dict[int, int]) -> Iterator[int]:
+    """The instructions that one names to go on with."""
+    if stem in _NAMES_ONLY:
+        return
+    for label in _LABEL.findall(text):
+        if label in labels:
+            yield labels[label]
+    if stem in _JUMPS and (match := _ADDRESS.search(text)) and int(match[1], 16) in by_offset:
+        yield by_offset[int(match[1], 16)]
+
+
+def _goes_on(text: str) -> bool:
+    """Whether the next instruction may be executed behind this one."""
+    found = effects(text)
+    stem, *modifiers = found.opcode.split(".")
+    if found.guard:
+        return True
+    if stem in _JUMPS:
+        is_conditional = any(each.startswith(("P", "UP")) for each in found.reads)
+        return is_conditional or not _ON_DIVERGENCE.isdisjoint(modifiers)
+    return stem not in _ENDS
+
+
+def _stem(text: str) -> str:
+    return effects(text).opcode.split(".")[0]
+
+
+def _loops(blocks: Sequence[Block], entries: Sequence[int]) -> list[Loop]:
+    order = _reverse_postorder(blocks, entries)
+    before: dict[int, list[int]] = {each: [] for each in order}
+    for block in order:
+        for successor in blocks[block].successors:
+            before[successor].append(block)
+    bodies: dict[int, set[int]] = {}
+    for block, dominating in _dominators(order, entries, before).items():
+        for header in blocks[block].successors:
+            if header in dominating:
+                bodies.setdefault(header, {header}).update(_reaching(block, header, before))
+    loops = [
+        Loop(header, frozenset(body), sum(1 for other in bodies.values() if body <= other))
+        for header, body in bodies.items()
+    ]
+    return sorted(loops, key=lambda each: (each.depth, each.header))
+
+
+def _reaching(block: int, header: int, before: dict[int, list[int]]) -> set[int]:
+    """The blocks that reach `block` without the header."""
+    found, todo = {block, header}, [block] if block != header else []
+    while todo:
+        for each in before[todo.pop()]:
+            if each not in found:
+                found.add(each)
+                todo.append(each)
+    return found
+
+
+def _dominators(order: Sequence[int], entries: Sequence[int], before: dict[int, list[int]]) -> dict[int, set[int]]:
+    """For each block that is reached, those that every way to it goes through, itself among them."""
+    found = {each: {each} for each in order if each in entries}
+    changed = True
+    while changed:
+        changed = False
+        for block in (each for each in order if each not in entries):
+            new = set[int].intersection(*(found[each] for each in before[block] if each in found)) | {block}
+            if new != found.get(block):
+                found[block], changed = new, True
+    return found
+
+
+def _reverse_postorder(blocks: Sequence[Block], entries: Sequence[int]) -> list[int]:
+    """The blocks that are reached from `entries`, each before those that follow it, but for the ways back of loops."""
+    order: list[int] = []
+    seen: set[int] = set()
+    # A block is seen when it is first taken, and in order when what follows it is.
+    stack = [(entry, False) for entry in reversed(entries) if blocks]
+    while stack:
+        block, is_done = stack.pop()
+        if is_done:
+            order.append(block)
+        elif block not in seen:
+            seen.add(block)
+            stack.append((block, True))
+            stack.extend((each, False) for each in reversed(blocks[block].successors))
+    return order[::-1]
