@@ -23,7 +23,8 @@ from cutecc.cli.records import (
 from cutecc.errors import RecordError, UsageError
 from cutecc.record import ArtifactKind, Compilation
 from cutecc.record.stages import Stages, stages_of
-from cutecc.report.listings import Listing, listings_of
+from cutecc.report.code import listings_of
+from cutecc.report.listings import Listing
 from cutecc.report.paths import short_names
 from cutecc.report.stage_text import find_named, fold_types, positions
 from cutecc.support.locations import Place

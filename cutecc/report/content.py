@@ -11,8 +11,9 @@ from cutecc.record import Compilation, Remark, manifest
 from cutecc.record.counters import read_counters
 from cutecc.record.stages import Stages, UserLines, stages_of
 from cutecc.report.chunks import Chunk, stage_chunks
+from cutecc.report.code import Code
 from cutecc.report.history import histories
-from cutecc.report.listings import Listing, listings_of
+from cutecc.report.listings import Listing
 from cutecc.report.mapping import Mix, mix_of_record
 from cutecc.report.pictures import layout_pictures
 from cutecc.report.summary import reproducer
@@ -56,6 +57,7 @@ def manifest_chunk(compilation: Compilation) -> Chunk:
 class _Collector:
     def __init__(self, compilation: Compilation) -> None:
         self._compilation = compilation
+        self._code = Code(compilation)
         self._troubles: list[Remark] = []
         self._stages: Stages | None = None
         self._listed: list[Listing] = []
@@ -99,13 +101,13 @@ class _Collector:
             yield from stage_chunks(self._stages.blocks)
 
     def _listings(self) -> Iterator[Chunk]:
-        self._listed = [*listings_of(self._compilation)]
+        self._listed = [*self._code.listings()]
         for listing in self._listed:
             yield Chunk.of(f"listing:{listing.file}", listing)
 
     def _instruction_mix(self) -> Iterator[Chunk]:
         lines = self._stages.user_lines if self._stages else UserLines()
-        self._mix = mix_of_record(self._compilation, lines)
+        self._mix = mix_of_record(self._compilation, lines, self._code)
         if self._mix:
             yield Chunk.of("mix", self._mix)
 

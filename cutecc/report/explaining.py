@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from cutecc.errors import SourceLocation, UsageError
 from cutecc.record import Compilation, Remark
 from cutecc.record.stages import CallFrame, Stages
+from cutecc.report.code import listings_of
 from cutecc.report.frames import Frames, Line
 from cutecc.report.history import LineHistory, histories
-from cutecc.report.listings import Kind, Listing, listings_of
+from cutecc.report.listings import Kind, Listing
 from cutecc.report.paths import find_file, short_names
 from cutecc.report.stage_text import Function
 from cutecc.support.locations import Frame

@@ -94,7 +94,7 @@ def _access(name: str, modifiers: Sequence[str], on_stack: bool) -> str | None:
 
 def _idiom(name: str, modifiers: Sequence[str], with_zero: bool, product_is_zero: bool) -> str | None:
     """The class of arithmetic that stands for something simpler."""
-    if name == "IMAD" and ("MOV" in modifiers or product_is_zero):
+    if name == "IMAD" and ("MOV" in modifiers or (product_is_zero and "X" not in modifiers)):
         return "move"
     if name == "IMAD" and "SHL" in modifiers:
         return "logic and shift"

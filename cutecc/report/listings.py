@@ -1,23 +1,19 @@
-"""The code of a record as listings: PTX, SASS or LLVM IR with the place of each line in the source."""
+"""Code as listings: PTX, SASS or LLVM IR with the place of each line in the source."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Literal, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
 
 import msgspec
 
 from cutecc.errors import SourceLocation
-from cutecc.ptx.locations import FILE, FUNCTION, LOC, InlineAssembly, PtxText, named_file
-from cutecc.record import Artifact, Compilation
-from cutecc.report.frames import in_own_file
+from cutecc.ptx.locations import FILE, FUNCTION, LOC, InlineAssembly, named_file
 from cutecc.report.instruction_mix import classify
-from cutecc.report.lost_accesses import access_of, place_accesses
 from cutecc.report.stage_text import Function
-from cutecc.report.warpgroup_products import place_products, product_of
-from cutecc.sass import SassFunction, is_warpgroup_product, read_sass
-from cutecc.support.locations import Frame, InstructionPlace, Place, place_of
+from cutecc.sass import SassFunction
+from cutecc.support.locations import REASONS, Frame, InstructionPlace, Owner, Place, place_of
 
 Kind = Literal["ptx", "sass", "llvm-ir"]
 
@@ -36,46 +32,18 @@ class Listing(msgspec.Struct):
     """Of SASS, for each line an index into `class_names`, -1 where there is no instruction that can be executed."""
     class_names: list[str] = []
     functions: list[Function] = []
-
-
-def listings_of(compilation: Compilation) -> Iterator[Listing]:
-    """The listings of all code that the record holds."""
-    ptx = ptx_of(compilation)
-    makers: dict[str, Callable[[str, Artifact], Listing]] = {
-        "llvm-ir": lambda text, artifact: llvm_ir_listing(text, artifact.file),
-        "ptx": lambda text, artifact: ptx_listing(text, artifact.file, artifact.places),
-        "sass": lambda text, artifact: sass_listing(text, artifact.file, ptx),
-    }
-    for artifact in compilation.artifacts:
-        make, data = makers.get(artifact.kind), compilation.files.get(artifact.file)
-        if make is not None and data is not None:
-            listing = make(data.decode(errors="replace"), artifact)
-            listing.table = [in_own_file(place, compilation.own_file) for place in listing.table]
-            yield listing
-
-
-def ptx_of(compilation: Compilation) -> list[PtxText]:
-    """The PTX that the record holds."""
-    return [PtxText(text, artifact.places) for artifact, text in _texts(compilation, "ptx")]
-
-
-def functions_of(compilation: Compilation) -> list[SassFunction]:
-    """The functions of the SASS that the record holds."""
-    ptx = ptx_of(compilation)
-    return [function for _, text in _texts(compilation, "sass") for function in sass_functions(text, ptx)]
-
-
-def _texts(compilation: Compilation, kind: Kind) -> Iterator[tuple[Artifact, str]]:
-    for artifact in compilation.artifacts:
-        if artifact.kind == kind and artifact.file in compilation.files:
-            yield artifact, compilation.files[artifact.file].decode(errors="replace")
+    reasons: list[int] = []
+    """Of PTX and SASS, for each line an index into `REASONS`: how its place is known; -1 without an instruction."""
+    details: list[int] = []
+    """For each line an index into `detail_names`: what the compiler made it for; -1 for nothing."""
+    detail_names: list[str] = []
 
 
 class _Table:
     """Numbers for places, in the order in which they come."""
 
-    def __init__(self) -> None:
-        self.numbers: dict[Place, int] = {}
+    def __init__(self, places: Iterable[Place] = ()) -> None:
+        self.numbers: dict[Place, int] = {place: number for number, place in enumerate(places)}
 
     def number(self, place: Place | None) -> int:
         return -1 if place is None else self.numbers.setdefault(place, len(self.numbers))
@@ -85,51 +53,51 @@ class _Table:
         return [*self.numbers]
 
 
-def sass_functions(text: str, ptx: Sequence[PtxText] = ()) -> list[SassFunction]:
-    """The functions in what nvdisasm prints of code that was made of `ptx`."""
-    functions = read_sass(text)
-    if any(is_warpgroup_product(each.text) for function in functions for each in function.instructions):
-        products = {name: found for each in ptx for name, found in _read_lines(each, product_of)}
-        for function in functions:
-            place_products(function, products.get(function.name, []))
-    for each in ptx:
-        if each.places:
-            accesses = dict(_read_lines(each, access_of))
-            for function in functions:
-                place_accesses(function, accesses.get(function.name, []), each.places)
-    return functions
-
-
-_Read = TypeVar("_Read")
-
-
-def _read_lines(
-    ptx: PtxText, read: Callable[[int, str, Place | None], _Read | None]
-) -> Iterator[tuple[str, list[_Read]]]:
-    """What is read of the lines of each function, from their numbers, from 1, texts and places by `.loc`."""
-    listing = ptx_listing(ptx.text, "")
-    lines, table = ptx.text.split("\n"), [*listing.table, None]
-    for function in listing.functions:
-        numbers = range(function.first, function.last + 1)
-        found = (read(number + 1, lines[number], table[listing.places[number]]) for number in numbers)
-        yield function.name, [each for each in found if each is not None]
-
-
-def sass_listing(text: str, file: str, ptx: Sequence[PtxText] = ()) -> Listing:
-    """A listing of what nvdisasm prints of code that was made of `ptx`."""
+def sass_listing(text: str, file: str, functions: Sequence[SassFunction]) -> Listing:
+    """A listing of what nvdisasm prints, with its functions."""
     table, names = _Table(), dict[str, int]()
     count = text.count("\n") + 1
     places, classes = [-1] * count, [-1] * count
-    functions: list[Function] = []
-    for function in sass_functions(text, ptx):
-        functions.append(Function(function.name, function.first, function.last))
+    found = Listing("sass", file, text, table.places, places, classes, functions=[])
+    owners: dict[int, Owner] = {}
+    for function in functions:
+        found.functions.append(Function(function.name, function.first, function.last))
         for each in function.instructions:
             places[each.line] = table.number(each.place)
             classes[each.line] = names.setdefault(classify(each.text), len(names))
-    return Listing("sass", file, text, table.places, places, classes, [*names], functions)
+            owners[each.line] = Owner(each.place, each.reason, each.detail)
+    found.table, found.class_names = table.places, [*names]
+    _add_reasons(found, owners)
+    return found
+
+
+def with_owners(listing: Listing, owners: Mapping[int, Owner]) -> Listing:
+    """A listing whose lines, from 0, belong to these owners."""
+    table = _Table(listing.table)
+    places = [-1] * len(listing.places)
+    for line, owner in owners.items():
+        places[line] = table.number(owner.place)
+    found = msgspec.structs.replace(listing, table=table.places, places=places)
+    _add_reasons(found, owners)
+    return found
+
+
+def _add_reasons(listing: Listing, owners: Mapping[int, Owner]) -> None:
+    names: dict[str, int] = {}
+    listing.reasons, listing.details = [-1] * len(listing.places), [-1] * len(listing.places)
+    for line, owner in owners.items():
+        listing.reasons[line] = REASONS.index(owner.reason)
+        if owner.detail:
+            listing.details[line] = names.setdefault(owner.detail, len(names))
+    listing.detail_names = [*names]
 
 
 _PTX_NO_INSTRUCTION = re.compile(r"\s*(?://|\.|[(){}]|[\w$%]+\s*:(?!:)|$)")
+
+
+def is_instruction(line: str) -> bool:
+    """Whether a line of a PTX function is an instruction: no directive, label, brace or comment."""
+    return _PTX_NO_INSTRUCTION.match(line) is None
 
 
 def ptx_listing(text: str, file: str, own_places: Iterable[InstructionPlace] = ()) -> Listing:
@@ -148,8 +116,8 @@ def ptx_listing(text: str, file: str, own_places: Iterable[InstructionPlace] = (
             functions.append(Function(name, first, number))
             name = ""
         elif (match := LOC.match(line)) and not assembly.holds(position):
-            current = table.number(_ptx_place(match, files))
-        elif name and not _PTX_NO_INSTRUCTION.match(line):
+            current = table.number(ptx_place(match, files))
+        elif name and is_instruction(line):
             places[number] = current
         position += len(line) + 1
     for each in own_places:
@@ -158,7 +126,8 @@ def ptx_listing(text: str, file: str, own_places: Iterable[InstructionPlace] = (
     return Listing("ptx", file, text, table.places, places, functions=functions)
 
 
-def _ptx_place(match: re.Match[str], files: dict[str, str]) -> Place | None:
+def ptx_place(match: re.Match[str], files: Mapping[str, str]) -> Place | None:
+    """The place that a match of `LOC` says, with the files by their indices."""
     inner = _frame(files.get(match[1]), match[2], match[3])
     user = _frame(files.get(match[4]), match[5], match[6]) if match[4] else inner
     if user is None:

@@ -10,12 +10,12 @@ import msgspec
 from cutecc.record import Compilation
 from cutecc.record.compilation import KernelResources
 from cutecc.record.stages import UserLines
+from cutecc.report.code import Code
 from cutecc.report.frames import in_own_file
 from cutecc.report.instruction_mix import classify
-from cutecc.report.listings import functions_of
 from cutecc.report.stage_text import functions
 from cutecc.sass import SassFunction
-from cutecc.support.locations import Frame
+from cutecc.support.locations import REASONS, SURE, Frame
 
 
 class LineMix(msgspec.Struct):
@@ -33,7 +33,10 @@ class KernelMix(msgspec.Struct):
     instructions: int
     """SASS instructions, without the padding behind the last one."""
     mapped: int
-    """Of these, those whose line is a statement in a kernel or a function it calls: no `def`, decorator or launch."""
+    """Of these, those that are known to be of a line (`SURE`; without LLVM IR, by the line table) which is a statement
+    in a kernel or a function it calls: no `def`, decorator or launch."""
+    reasons: dict[str, int]
+    """How many of them are known to be whose in which way, by `REASONS`."""
     classes: dict[str, int]
     lines: list[LineMix]
     """By line of the user's, as places name it; in the order of the source."""
@@ -47,9 +50,9 @@ class Mix(msgspec.Struct):
     kernels: list[KernelMix]
 
 
-def mix_of_record(compilation: Compilation, user_lines: UserLines) -> Mix | None:
-    """The instructions of a record by class and line; `None` when it has no SASS."""
-    functions = functions_of(compilation)
+def mix_of_record(compilation: Compilation, user_lines: UserLines, code: Code | None = None) -> Mix | None:
+    """The instructions of a record by class and line; `None` when it has no SASS. `code` is the record's, if known."""
+    functions = (code or Code(compilation)).functions
     if not functions:
         return None
     statements = Statements(user_lines)
@@ -65,17 +68,21 @@ def _kernel_mix(
     classes: Counter[str] = Counter()
     lines: dict[tuple[str, int], Counter[str]] = {}
     mapped = 0
+    reasons = Counter(each.reason for each in function.instructions)
+    # Without LLVM IR, nothing is known beside the line table.
+    counted = SURE if any(reasons[each] for each in SURE) else REASONS
     for each in function.instructions:
         kind = classify(each.text, spills=spills)
         classes[kind] += 1
         if each.place is not None:
             user = in_own_file(each.place, own_file)[-1]
             lines.setdefault((user.file, user.line), Counter())[kind] += 1
-            mapped += statements.holds(user)
+            mapped += each.reason in counted and statements.holds(user)
     return KernelMix(
         function.name,
         len(function.instructions),
         mapped,
+        {reason: reasons[reason] for reason in REASONS},
         dict(classes.most_common()),
         [LineMix(file, line, dict(lines[file, line].most_common())) for file, line in sorted(lines)],
     )

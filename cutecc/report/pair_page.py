@@ -14,8 +14,9 @@ from cutecc.record.stages import stages_of
 from cutecc.record.whole_file import write_whole
 from cutecc.report import page
 from cutecc.report.chunks import Chunk, stage_chunks
+from cutecc.report.code import listings_of
 from cutecc.report.destination import check_destination
-from cutecc.report.listings import Kind, Listing, listings_of
+from cutecc.report.listings import Kind, Listing
 from cutecc.report.pair import Pair, pair_of
 from cutecc.report.pair_summary import summary, title
 from cutecc.report.stage_text import Function

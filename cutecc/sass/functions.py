@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from cutecc.ptx.locations import named_file
-from cutecc.support.locations import Frame, Place, place_of
+from cutecc.support.locations import Frame, Place, Reason, place_of
 
 _SECTION = re.compile(r"\t\.section\t\.text\.([^,\s]+)")
 _RULE = re.compile(r"//-{5,} \.")
@@ -32,6 +32,10 @@ class SassInstruction:
     place: Place | None
     """Without columns, which nvdisasm does not know. A subroutine of the compiler's, such as a division, has the place
     of its calls when that is one. A warpgroup's product has none: see `cutecc.report.warpgroup_products`."""
+    reason: Reason = "order"
+    """How the place is known; of what was only read, by the line table."""
+    detail: str = ""
+    """What the compiler made it for, as `cutecc.support.locations.Owner` has it."""
 
 
 @dataclass

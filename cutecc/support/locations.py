@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -23,6 +23,25 @@ Place = tuple[Frame, ...]
 """Where an operation comes from, as its MLIR location says: first the innermost frame outside of the DSL, last the
 user's line in the kernel's file, or in another file a function's that the kernel calls. They differ where a library
 built the operation; then there are two."""
+
+
+Reason = Literal["exact", "operands", "compiler", "order", "unknown"]
+"""How it is known whose an instruction is. `exact`: an operation of its line becomes such an instruction. `operands`:
+what it computes is for instructions of its line, or it passes on what they computed. `compiler`: it stands for no
+operation; it is of the line whose work it serves, where there is one. `order`: it stands behind instructions of its
+line, which nothing else confirms. `unknown`: nobody's."""
+REASONS: tuple[Reason, ...] = ("exact", "operands", "compiler", "order", "unknown")
+SURE: tuple[Reason, ...] = ("exact", "operands")
+"""Of what is told to belong to a line."""
+
+
+class Owner(NamedTuple):
+    """Whose an instruction is, and how that is known."""
+
+    place: Place | None
+    reason: Reason
+    detail: str = ""
+    """What the compiler made it for: `spill`, `phi copy`, `convergence`, …"""
 
 
 def place_of(frames: Sequence[Frame]) -> Place:

@@ -7,8 +7,8 @@ from collections import Counter
 from itertools import pairwise
 
 from cutecc.record import Compilation
+from cutecc.report.code import functions_of
 from cutecc.report.frames import Line, in_own_file
-from cutecc.report.listings import functions_of
 from cutecc.sass import SassFunction
 from cutecc.versions.sources import Sources
 

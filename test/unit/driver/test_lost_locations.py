@@ -12,7 +12,7 @@ from cutecc.errors import SourceLocation
 from cutecc.passes.nvidia.lost_locations import Form, LostAccess, instruction_places
 from cutecc.ptx.locations import PtxText
 from cutecc.ptx.parse import parse_module
-from cutecc.report.listings import listings_of
+from cutecc.report.code import listings_of
 from cutecc.support.locations import Frame, InstructionPlace
 
 KERNEL = Path(__file__).parents[2] / "inputs" / "many_places.py"

@@ -16,6 +16,7 @@ from cutecc.kernel import Kernel
 from cutecc.ptx.locations import PtxText, python_line
 from cutecc.report.frames import Frames
 from cutecc.report.listings import Listing, ptx_listing, sass_listing
+from cutecc.report.sass_places import sass_functions
 from cutecc.support import isolation
 from cutecc.support.locations import Frame
 
@@ -117,7 +118,10 @@ CALL = line_of(KERNEL, "x[i] = step")
 
 def test_every_place_is_in_its_file(compiled: tuple[Kernel, Frames], folder: Path) -> None:
     kernel, _ = compiled
-    listings = [ptx_listing(kernel.ptx, "k.ptx"), sass_listing(kernel.sass, "k.sass", [PtxText(kernel.ptx)])]
+    listings = [
+        ptx_listing(kernel.ptx, "k.ptx"),
+        sass_listing(kernel.sass, "k.sass", sass_functions(kernel.sass, [PtxText(kernel.ptx)])),
+    ]
     frames = {frame for listing in listings for place in listing.table for frame in place}
     assert {Path(frame.file).name for frame in frames} == {"placed.py", "placed_steps.py", "placed_library.py"}
     for frame in frames:
@@ -144,7 +148,7 @@ def test_instructions_belong_to_all_lines_of_their_calls(
     wanted = {(str(folders.get(name, folder) / name), line) for name, line in lines}
     for listing, pattern in (
         (ptx_listing(kernel.ptx, "k.ptx"), ptx),
-        (sass_listing(kernel.sass, "k.sass", [PtxText(kernel.ptx)]), sass),
+        (sass_listing(kernel.sass, "k.sass", sass_functions(kernel.sass, [PtxText(kernel.ptx)])), sass),
     ):
         assert wanted in [frames.lines(place) for place in places_of(listing, pattern)]
 

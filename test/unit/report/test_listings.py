@@ -8,7 +8,9 @@ import msgspec
 
 from cutecc.record import Compilation
 from cutecc.record.compilation import Artifact, Versions
-from cutecc.report.listings import Listing, listings_of, llvm_ir_listing, ptx_listing, sass_listing
+from cutecc.report.code import listings_of
+from cutecc.report.listings import Listing, llvm_ir_listing, ptx_listing, sass_listing
+from cutecc.report.sass_places import sass_functions
 from cutecc.support.locations import Frame
 
 PTX = """\
@@ -117,7 +119,7 @@ def test_sass() -> None:
         '\t.section\t.text.k,"ax"\n\t//## File "/k.py", line 3\n        /*0000*/  @P0 FADD R0, R1, R2 ;\n'
         "        /*0010*/  EXIT ;\n.L_x_0:\n        /*0020*/  BRA `(.L_x_0);\n        /*0030*/  NOP;\n"
     )
-    listing = sass_listing(text, "k.sass")
+    listing = sass_listing(text, "k.sass", sass_functions(text))
     assert listing.places == [-1, -1, 0, 0, -1, -1, -1, -1] and listing.table == [(Frame("/k.py", 3, 0),)]
     names = [listing.class_names[index] if index >= 0 else None for index in listing.classes]
     assert names == [None, None, "float 32", "control", None, None, None, None]
@@ -134,7 +136,9 @@ def test_all_code_of_a_record_as_the_page_takes_it() -> None:
     found = list(listings_of(compilation))
     assert [(each.kind, each.file) for each in found] == [("ptx", "k.ptx"), ("llvm-ir", "k.ll")]
     data = json.loads(msgspec.json.encode(found[0]))
-    assert set(data) == {"kind", "file", "text", "table", "places", "classes", "class_names", "functions"}
+    assert set(data) == {"kind", "file", "text", "table", "places", "classes", "class_names", "functions"} | {
+        *("reasons", "details", "detail_names")
+    }
     assert data["table"][0] == [["/k.py", 26, 0]]
     assert set(data["functions"][0]) == {"name", "first", "last"}
 
@@ -151,7 +155,7 @@ def test_numbers_of_lines_that_no_file_has_are_no_places() -> None:
     many = "9" * 5000
     assert ptx_listing(f'.entry k\n{{\n.loc 1 {many} 3\nret;\n}}\n.file 1 "/k.py"\n', "k.ptx").table == []
     sass = f'\t.section\t.text.k,"ax"\n\t//## File "/k.py", line {many}\n        /*0000*/                   EXIT ;\n'
-    assert sass_listing(sass, "k.sass").table == []
+    assert sass_listing(sass, "k.sass", sass_functions(sass)).table == []
 
 
 def test_damaged_text_gives_what_can_be_read() -> None:

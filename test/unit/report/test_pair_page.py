@@ -16,6 +16,7 @@ from cutecc.record.stages import StageWriter, create
 from cutecc.report.listings import llvm_ir_listing, ptx_listing, sass_listing
 from cutecc.report.pair import OutputPair, Results, RunPair, Times, pair_of
 from cutecc.report.pair_page import code_of, write_pair_report
+from cutecc.report.sass_places import sass_functions
 from cutecc.report.stage_text import Function
 
 PTX = """\
@@ -146,7 +147,7 @@ def test_sass_stands_there_without_addresses() -> None:
 .L_x_0:
         /*0020*/                   BRA `(.L_x_0);
 """
-    assert code_of(sass_listing(text, "k.sass")).text.split("\n")[1:] == [
+    assert code_of(sass_listing(text, "k.sass", sass_functions(text))).text.split("\n")[1:] == [
         ".text.k:",
         "        MOV R1, c[0x0][0x28] ;",
         "        @!P0 EXIT ;",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from cutecc.ptx.locations import PtxText
-from cutecc.report.listings import sass_functions, sass_listing
+from cutecc.report.listings import sass_listing
+from cutecc.report.sass_places import sass_functions
 from cutecc.support.locations import Frame
 
 SASS = """\
@@ -64,5 +65,5 @@ def test_a_line_of_its_own_counts() -> None:
 
 
 def test_the_listing_has_it_too() -> None:
-    listing = sass_listing(SASS, "k.sass", [PtxText(PTX % (199, 199, 199, 199))])
+    listing = sass_listing(SASS, "k.sass", sass_functions(SASS, [PtxText(PTX % (199, 199, 199, 199))]))
     assert listing.table[listing.places[4]] == (Frame("/k.py", 199, 0),)

@@ -1,0 +1,175 @@
+"""Whose each instruction is, and how that is known.
+
+The line table of a binary gives every instruction the line of the last directive before it, whoever made it. What LLVM
+IR says is exact, for each of its instructions has a place of its own: so an instruction belongs to the line of the
+table only if an operation of that line becomes such work (`cutecc.report.work`). The others are made for those: data
+flow says for which.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from cutecc.report.work import ZERO, Kinds
+from cutecc.support.locations import Owner, Place
+
+Lines = tuple[tuple[str, int], ...]
+"""A place without columns."""
+
+
+_NOBODY = Owner(None, "unknown")
+
+
+@dataclass
+class Step:
+    """An instruction as this module sees it."""
+
+    kinds: Kinds
+    place: Place | None
+    """By the line table."""
+    made_for: str = ""
+    """What instructions of its kind are always made for by the compiler: `spill`, `convergence`, `prologue`."""
+    users: list[int] = field(default_factory=list[int])
+    """The instructions that read what it writes."""
+    sources: list[int] = field(default_factory=list[int])
+    """Those that wrote what it reads."""
+    is_phi: bool = False
+    """Whether a user may read what another instruction wrote instead."""
+
+
+class Operations:
+    """The work of each place of a function, as LLVM IR has it."""
+
+    def __init__(self, operations: Iterable[tuple[Place, Kinds]], *, columns: bool) -> None:
+        """With `columns`, places are told apart by them."""
+        self._columns = columns
+        self._kinds: defaultdict[Place | Lines, set[str]] = defaultdict(set)
+        self._zeroed: set[Place] = set()
+        for place, kinds in operations:
+            if ZERO in kinds:
+                self._zeroed.add(place)
+            self._kinds[self._key(place)] |= kinds
+            if not columns:
+                self._kinds[lines_of(place)[-1:]] |= kinds
+
+    def holds(self, place: Place, kinds: Kinds) -> bool:
+        """Whether an operation at `place` becomes work of one of `kinds`."""
+        if not kinds.isdisjoint(self._kinds.get(self._key(place), ())):
+            return True
+        return not self._columns and not kinds.isdisjoint(self._kinds.get(lines_of(place)[-1:], ()))
+
+    @property
+    def zeroed(self) -> Place | None:
+        """The one place where registers are set to 0; `None` where there are several or none."""
+        return next(iter(self._zeroed)) if len(self._zeroed) == 1 else None
+
+    def _key(self, place: Place) -> Place | Lines:
+        return place if self._columns else lines_of(place)
+
+
+def lines_of(place: Place) -> Lines:
+    """A place without its columns."""
+    return tuple((frame.file, frame.line) for frame in place)
+
+
+_ARITHMETIC: Kinds = frozenset({"integer"})
+_SUMMING: Kinds = frozenset({"matrix", "float", "conversion"})
+_PHI: Kinds = frozenset({"phi"})
+_TURNS = 4
+"""Of the search through data flow: more than the loops that a value goes through."""
+
+
+def owners(steps: Sequence[Step], operations: Operations) -> list[Owner]:
+    """The owner of each instruction of a function."""
+    found: list[Owner | None] = [_exact(step, operations) for step in steps]
+    _follow(steps, found, operations)
+    for index, step in enumerate(steps):
+        if found[index] is None and not step.made_for:
+            found[index] = Owner(step.place, "order") if step.place is not None else _NOBODY
+    # What is made for others is also for those of which only the order says whose they are.
+    _follow(steps, found, operations)
+    return [
+        Owner(step.place, "compiler", step.made_for) if owner is None else owner
+        for step, owner in zip(steps, found, strict=True)
+    ]
+
+
+def _follow(steps: Sequence[Step], found: list[Owner | None], operations: Operations) -> None:
+    """Give those that have no owner yet the owner of what they are made for."""
+    for _ in range(_TURNS):
+        before = found.count(None)
+        for index in reversed(range(len(steps))):
+            if found[index] is None:
+                found[index] = _by_operands(steps, index, found, operations)
+        if found.count(None) == before:
+            break
+
+
+def _exact(step: Step, operations: Operations) -> Owner | None:
+    if step.made_for == "prologue":
+        return Owner(None, "compiler", step.made_for)
+    if step.made_for or step.place is None:
+        return None
+    if operations.holds(step.place, step.kinds):
+        return Owner(step.place, "exact")
+    is_start = ZERO in step.kinds and operations.zeroed is not None
+    if step.is_phi and "move" in step.kinds and not is_start and operations.holds(step.place, _PHI):
+        return Owner(step.place, "compiler", "phi copy")
+    return None
+
+
+def _by_operands(
+    steps: Sequence[Step], index: int, found: Sequence[Owner | None], operations: Operations
+) -> Owner | None:
+    step = steps[index]
+    if ZERO in step.kinds and operations.zeroed is not None and _sums(steps, step, {index}):
+        return Owner(operations.zeroed, "operands")
+    if step.is_phi and "move" in step.kinds and (place := _phi(steps, index, found, operations)):
+        return Owner(place, "compiler", "phi copy")
+    place = _common(step, [found[each] for each in step.users if each != index])
+    if place is None and (step.place is None or step.made_for):
+        place = _common(step, [found[each] for each in step.sources if each != index])
+    if place is None:
+        return None
+    if step.made_for:
+        return Owner(place, "compiler", step.made_for)
+    if "move" in step.kinds:
+        return Owner(place, "compiler", "copy") if step.is_phi else Owner(place, "operands")
+    if step.kinds == _ARITHMETIC and not operations.holds(place, step.kinds):
+        return Owner(place, "compiler", "address arithmetic")
+    return Owner(place, "operands")
+
+
+def _sums(steps: Sequence[Step], step: Step, seen: set[int]) -> bool:
+    """Whether what an instruction writes goes into a sum, perhaps by way of copies."""
+    for each in step.users:
+        if not _SUMMING.isdisjoint(steps[each].kinds):
+            return True
+        if each not in seen and "move" in steps[each].kinds and _sums(steps, steps[each], seen | {each}):
+            return True
+    return False
+
+
+def _phi(steps: Sequence[Step], index: int, found: Sequence[Owner | None], operations: Operations) -> Place | None:
+    """The loop that begins with what an instruction copies: where the other values of the phi are computed."""
+    others = {each for user in steps[index].users for each in steps[user].sources} - {index}
+    places = {
+        owner.place[-1][:2]: owner.place
+        for owner in (found[each] for each in others)
+        if owner is not None and owner.place is not None and operations.holds(owner.place, _PHI)
+    }
+    return next(iter(places.values())) if len(places) == 1 else None
+
+
+def _common(step: Step, others: Sequence[Owner | None]) -> Place | None:
+    """The place that all `others` have whose owner is sure; of several, the one that the table names as well."""
+    places = Counter(each.place for each in others if each is not None and each.place is not None)
+    if not places:
+        return None
+    by_line = {place[-1][:2]: place for place in places}
+    if len(by_line) == 1:
+        (place,) = by_line.values()
+        return place
+    return by_line.get(step.place[-1][:2]) if step.place is not None else None
