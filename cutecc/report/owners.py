@@ -137,7 +137,7 @@ def _by_operands(
         return Owner(place, "compiler", step.made_for)
     if "move" in step.kinds:
         return Owner(place, "compiler", "copy") if step.is_phi else Owner(place, "operands")
-    if step.kinds == _ARITHMETIC and not operations.holds(place, step.kinds):
+    if "integer" in step.kinds and not operations.holds(place, _ARITHMETIC):
         return Owner(place, "compiler", "address arithmetic")
     return Owner(place, "operands")
 
