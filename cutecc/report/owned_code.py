@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from cutecc.report.flow import Flow, flow_of
 from cutecc.report.listings import Listing, is_instruction, with_owners
-from cutecc.report.owners import Operations, Step, owners
-from cutecc.report.work import Kinds, kinds_of_llvm, kinds_of_ptx, kinds_of_sass
+from cutecc.report.owners import Operation, Operations, Step, owners
+from cutecc.report.stage_text import Function
+from cutecc.report.work import Kinds, kinds_of_llvm, kinds_of_ptx, kinds_of_sass, zeros
 from cutecc.sass import SassFunction
 from cutecc.support.locations import Owner, Place
 
-Work = Sequence[tuple[Place, Kinds]]
-"""The places of LLVM IR, and what work is there."""
-FunctionWork = Mapping[str, Work]
-"""The same by function."""
+FunctionWork = Mapping[str, Sequence[Operation]]
+"""By function the operations of its LLVM IR that have a place, in order."""
 _PROLOGUE = re.compile(r"\S+ (?:U?R\d+, (?:RZ, RZ, )?c\[0x0\]\[0x(?:28|37c|118|208|358|ff8)\]|R1, R1, )")
 """The stack's end and room, and the descriptor of global memory, which the constant bank has before any parameter."""
 _BARRIER = re.compile(r"\bB\d+\b")
@@ -25,14 +24,21 @@ _BARRIER = re.compile(r"\bB\d+\b")
 def work_of(listing: Listing) -> FunctionWork:
     """The work of each function of LLVM IR."""
     lines = listing.text.split("\n")
-    return {
-        function.name: [
-            (listing.table[listing.places[number]], kinds_of_llvm(lines[number]))
-            for number in range(function.first, function.last + 1)
-            if listing.places[number] >= 0
-        ]
-        for function in listing.functions
-    }
+    return {function.name: [*_operations(listing, lines, function)] for function in listing.functions}
+
+
+def _operations(listing: Listing, lines: Sequence[str], function: Function) -> Iterator[Operation]:
+    entered: Place | None = None
+    for number in range(function.first, function.last + 1):
+        if listing.places[number] < 0:
+            continue
+        place, kinds = listing.table[listing.places[number]], kinds_of_llvm(lines[number])
+        if "phi" in kinds:
+            # What a loop carries has the place of nothing in particular; how it is entered has that of the loop.
+            place = entered or place
+        elif "branch" in kinds:
+            entered = place
+        yield Operation(place, kinds, zeros(lines[number]))
 
 
 def own_sass(function: SassFunction, work: FunctionWork, *, spills: bool) -> None:
@@ -115,7 +121,7 @@ def own_ptx(listing: Listing, work: FunctionWork) -> Listing:
     return with_owners(listing, found)
 
 
-def _ptx_owners(instructions: Sequence[tuple[str, Place | None]], work: Work) -> list[Owner]:
+def _ptx_owners(instructions: Sequence[tuple[str, Place | None]], work: Sequence[Operation]) -> list[Owner]:
     operations = Operations(work, columns=True)
     steps = [Step(kinds_of_ptx(text), place) for text, place in instructions]
     written: defaultdict[str, list[int]] = defaultdict(list)

@@ -9,8 +9,9 @@ flow says for which.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from cutecc.report.work import ZERO, Kinds
 from cutecc.support.locations import Owner, Place
@@ -39,20 +40,37 @@ class Step:
     """Whether a user may read what another instruction wrote instead."""
 
 
+class Operation(NamedTuple):
+    """An operation of LLVM IR."""
+
+    place: Place
+    kinds: Kinds
+    zeros: int = 0
+    """How many numbers it sets to 0."""
+
+
 class Operations:
     """The work of each place of a function, as LLVM IR has it."""
 
-    def __init__(self, operations: Iterable[tuple[Place, Kinds]], *, columns: bool) -> None:
+    def __init__(self, operations: Sequence[Operation], *, columns: bool) -> None:
         """With `columns`, places are told apart by them."""
         self._columns = columns
+        self._operations = operations
+        self._last: dict[Place | Lines, int] = {}
+        """Where in the order of LLVM IR each place is for the last time."""
         self._kinds: defaultdict[Place | Lines, set[str]] = defaultdict(set)
-        self._zeroed: set[Place] = set()
-        for place, kinds in operations:
-            if ZERO in kinds:
-                self._zeroed.add(place)
+        self._counts: Counter[tuple[Place | Lines, str]] = Counter()
+        zeros: Counter[Place] = Counter()
+        for number, (place, kinds, zeroed) in enumerate(operations):
+            self._last[self._key(place)] = number
+            zeros[place] += zeroed
+            self._counts.update((self.line(place), kind) for kind in kinds)
             self._kinds[self._key(place)] |= kinds
             if not columns:
                 self._kinds[lines_of(place)[-1:]] |= kinds
+        place, most = next(iter(zeros.most_common(1)), (None, 0))
+        self.zeroed = place if 2 * most > zeros.total() else None
+        """The place where most of what begins as 0 is set, if that is one."""
 
     def holds(self, place: Place, kinds: Kinds) -> bool:
         """Whether an operation at `place` becomes work of one of `kinds`."""
@@ -60,10 +78,21 @@ class Operations:
             return True
         return not self._columns and not kinds.isdisjoint(self._kinds.get(lines_of(place)[-1:], ()))
 
-    @property
-    def zeroed(self) -> Place | None:
-        """The one place where registers are set to 0; `None` where there are several or none."""
-        return next(iter(self._zeroed)) if len(self._zeroed) == 1 else None
+    def count(self, place: Place, kind: str) -> int:
+        """How many operations of the user's line, or with columns at the place, become work of a kind."""
+        return self._counts[self.line(place), kind]
+
+    def line(self, place: Place) -> Place | Lines:
+        """What operations are counted by."""
+        return place if self._columns else lines_of(place)[-1:]
+
+    def behind(self, place: Place, kinds: Kinds) -> Place | None:
+        """The next place with an operation that becomes work of one of `kinds`, in the order of LLVM IR."""
+        start = self._last.get(self._key(place))
+        if start is None:
+            return None
+        following = self._operations[start + 1 : start + 1 + _NEAR]
+        return next((each.place for each in following if not kinds.isdisjoint(each.kinds)), None)
 
     def _key(self, place: Place) -> Place | Lines:
         return place if self._columns else lines_of(place)
@@ -76,6 +105,11 @@ def lines_of(place: Place) -> Lines:
 
 _ARITHMETIC: Kinds = frozenset({"integer"})
 _SUMMING: Kinds = frozenset({"matrix", "float", "conversion"})
+_UNMISTAKABLE: Kinds = frozenset({"mbarrier", "barrier", "bulk copy", "async copy", "matrix", "atomic", "warp"})
+"""Kinds of which every instruction stands for an operation."""
+_COUNTED: Kinds = _UNMISTAKABLE | {"global load", "global store", "shared load", "shared store", "special function"}
+_NEAR = 64
+"""How far behind a place in LLVM IR the operation is looked for that an instruction may stand for."""
 _PHI: Kinds = frozenset({"phi"})
 _TURNS = 4
 """Of the search through data flow: more than the loops that a value goes through."""
@@ -87,13 +121,32 @@ def owners(steps: Sequence[Step], operations: Operations) -> list[Owner]:
     _follow(steps, found, operations)
     for index, step in enumerate(steps):
         if found[index] is None and not step.made_for:
-            found[index] = Owner(step.place, "order") if step.place is not None else _NOBODY
+            # A branch is taken for what its predicate says.
+            sources = [found[each] for each in step.sources] if "branch" in step.kinds else []
+            found[index] = _by_order(step, _common(step, sources), operations)
     # What is made for others is also for those of which only the order says whose they are.
     _follow(steps, found, operations)
+    _count_copies(steps, found, operations)
     return [
         Owner(step.place, "compiler", step.made_for) if owner is None else owner
         for step, owner in zip(steps, found, strict=True)
     ]
+
+
+def _count_copies(steps: Sequence[Step], found: list[Owner | None], operations: Operations) -> None:
+    """Say of how many copies an instruction is one, where each of its line's operations became as many."""
+    alike: defaultdict[tuple[Place | Lines, str], list[int]] = defaultdict(list)
+    for index, (step, owner) in enumerate(zip(steps, found, strict=True)):
+        if owner is not None and owner.reason == "exact" and owner.place is not None:
+            for kind in step.kinds & _COUNTED:
+                alike[operations.line(owner.place), kind].append(index)
+    for (_, kind), numbers in alike.items():
+        owner = found[numbers[0]]
+        assert owner is not None and owner.place is not None
+        copies, rest = divmod(len(numbers), max(1, operations.count(owner.place, kind)))
+        if copies > 1 and not rest:
+            for number in numbers:
+                found[number] = owner._replace(place=(found[number] or owner).place, detail=f"×{copies}")
 
 
 def _follow(steps: Sequence[Step], found: list[Owner | None], operations: Operations) -> None:
@@ -105,6 +158,16 @@ def _follow(steps: Sequence[Step], found: list[Owner | None], operations: Operat
                 found[index] = _by_operands(steps, index, found, operations)
         if found.count(None) == before:
             break
+
+
+def _by_order(step: Step, place: Place | None, operations: Operations) -> Owner:
+    if place is not None:
+        return Owner(place, "order")
+    if step.place is None:
+        return _NOBODY
+    # What stands behind the work of another line is the first of what comes next, if that has any such.
+    behind = operations.behind(step.place, step.kinds) if step.kinds <= _UNMISTAKABLE else None
+    return Owner(behind or step.place, "order")
 
 
 def _exact(step: Step, operations: Operations) -> Owner | None:

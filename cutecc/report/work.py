@@ -14,7 +14,7 @@ from cutecc.report.instruction_mix import OTHER, classify
 
 Kinds = frozenset[str]
 ZERO = "zero"
-"""Of the work of setting registers to 0, as at the start of a sum."""
+"""Of instructions that set registers to 0, as at the start of a sum."""
 
 _NAMES: tuple[tuple[str, str], ...] = (
     # The first that is found in a dotted name says its kinds. PTX and LLVM's intrinsics have the same words.
@@ -86,6 +86,7 @@ _POINTER = re.compile(r"\bptr(?: addrspace\((\d+)\))?")
 _CALLEE = re.compile(r'@"?llvm\.(?:nvvm\.)?([\w.]+)')
 _ASSEMBLY = re.compile(r'\basm (?:sideeffect )?(?:alignstack )?(?:inteldialect )?"((?:[^"\\]|\\.)*)"')
 _SPACES = {"1": "global", "3": "shared", "4": "constant", "5": "local", "7": "shared", "101": "constant"}
+_VECTOR = re.compile(r"\s*<(\d{1,6}) x ")
 _STORED_ZERO = re.compile(r"\s*<?[^,]*?\b(?:zeroinitializer|float 0\.0|0\.0+e\+0+)\b")
 _LLVM_KINDS = {
     **dict.fromkeys(("fadd", "fsub", "fmul", "fneg"), "float"),
@@ -127,6 +128,15 @@ def kinds_of_llvm(instruction: str) -> Kinds:
     return frozenset({"call", "branch", "float", "special function", "integer", "compare", "conversion", "move"})
 
 
+def zeros(instruction: str) -> int:
+    """How many numbers an instruction of LLVM IR sets to 0, all together; 0 of all others."""
+    match = _LLVM.match(instruction)
+    if match is None or match[1] != "store" or not _STORED_ZERO.match(match[2]):
+        return 0
+    vector = _VECTOR.match(match[2])
+    return int(vector[1]) if vector else 1
+
+
 def _access(opcode: str, rest: str) -> Kinds:
     pointers = _POINTER.findall(rest.partition("!dbg")[0])
     space = _SPACES.get(pointers[-1], "") if pointers else ""
@@ -135,8 +145,7 @@ def _access(opcode: str, rest: str) -> Kinds:
     if space:
         return frozenset({f"{space} {opcode}"})
     # A generic pointer, or one to a thread's stack, which may become registers.
-    found = frozenset(f"{each} {opcode}" for each in ("generic", "global", "shared", "local")) | {"move"}
-    return found | {ZERO} if _STORED_ZERO.match(rest) else found
+    return frozenset(f"{each} {opcode}" for each in ("generic", "global", "shared", "local")) | {"move"}
 
 
 def _together(kinds: Iterable[Kinds]) -> Kinds:

@@ -8,7 +8,7 @@ from cutecc.ptx.locations import PtxText
 from cutecc.report.inlined_frames import CallSites
 from cutecc.report.listings import llvm_ir_listing, ptx_listing
 from cutecc.report.owned_code import own_ptx, own_sass, work_of
-from cutecc.report.owners import Operations, Step, owners
+from cutecc.report.owners import Operation, Operations, Step, owners
 from cutecc.report.sass_places import sass_functions
 from cutecc.report.work import ZERO, Kinds, kinds_of_llvm, kinds_of_ptx, kinds_of_sass
 from cutecc.support.locations import REASONS, Frame, Place
@@ -18,12 +18,16 @@ def at(line: int, column: int = 0) -> Place:
     return (Frame("/k.py", line, column),)
 
 
+def op(place: Place, kinds: Kinds, zeros: int = 0) -> Operation:
+    return Operation(place, kinds, zeros)
+
+
 def kinds(*names: str) -> Kinds:
     return frozenset(names)
 
 
 def test_a_line_has_what_its_operations_become() -> None:
-    operations = Operations([(at(3, 5), kinds("float")), (at(4, 1), kinds("global load"))], columns=False)
+    operations = Operations([op(at(3, 5), kinds("float")), op(at(4, 1), kinds("global load"))], columns=False)
     steps = [Step(kinds("float"), at(3)), Step(kinds("warp"), at(3)), Step(kinds("global load"), None)]
     assert [(each.place, each.reason) for each in owners(steps, operations)] == [
         (at(3), "exact"),
@@ -34,7 +38,7 @@ def test_a_line_has_what_its_operations_become() -> None:
 
 
 def test_what_is_computed_for_one_line_is_its() -> None:
-    operations = Operations([(at(3), kinds("float", "integer")), (at(9), kinds("branch"))], columns=False)
+    operations = Operations([op(at(3), kinds("float", "integer")), op(at(9), kinds("branch"))], columns=False)
     steps = [
         Step(kinds("integer"), at(9), users=[1]),
         Step(kinds("integer"), at(9), users=[2]),
@@ -47,27 +51,34 @@ def test_what_is_computed_for_one_line_is_its() -> None:
 
 
 def test_addresses_that_no_operation_computes_are_the_compilers() -> None:
-    operations = Operations([(at(3), kinds("global load"))], columns=False)
+    operations = Operations([op(at(3), kinds("global load"))], columns=False)
     found = owners([Step(kinds("integer"), at(9), users=[1]), Step(kinds("global load"), at(3))], operations)
     assert found[0] == (at(3), "compiler", "address arithmetic")
 
 
 def test_a_value_of_several_lines_is_the_tables_where_that_is_one_of_them() -> None:
-    operations = Operations([(at(3), kinds("float")), (at(4), kinds("float"))], columns=False)
+    operations = Operations([op(at(3), kinds("float")), op(at(4), kinds("float"))], columns=False)
     users = [Step(kinds("float"), at(3)), Step(kinds("float"), at(4))]
     for line, expected in ((4, (at(4), "operands", "")), (9, (at(9), "order", ""))):
         shared = Step(kinds("move"), at(line), users=[1, 2])
         assert owners([shared, *users], operations)[0] == expected
 
 
+def test_copies_are_counted() -> None:
+    load = kinds("global load")
+    operations = Operations([op(at(3), load), op(at(3), load), op(at(4), load)], columns=False)
+    steps = [*[Step(load, at(3)) for _ in range(8)], Step(load, at(4))]
+    assert [each.detail for each in owners(steps, operations)] == ["×4"] * 8 + [""]
+
+
 def test_zeros_are_of_the_place_that_sets_them() -> None:
-    operations = Operations([(at(2), kinds("move", ZERO)), (at(8), kinds("matrix", "phi"))], columns=False)
+    operations = Operations([op(at(2), kinds("move"), 64), op(at(8), kinds("matrix", "phi"))], columns=False)
     steps = [Step(kinds("move", ZERO), at(8), users=[1], is_phi=True), Step(kinds("matrix"), at(8))]
     assert owners(steps, operations)[0] == (at(2), "operands", "")
 
 
 def test_what_a_loop_begins_with_is_a_copy_of_the_compilers() -> None:
-    operations = Operations([(at(5), kinds("phi", "integer")), (at(6), kinds("global load"))], columns=False)
+    operations = Operations([op(at(5), kinds("phi", "integer")), op(at(6), kinds("global load"))], columns=False)
     steps = [
         Step(kinds("move"), at(1), users=[1, 2], is_phi=True),
         Step(kinds("integer"), at(5), users=[1, 2], sources=[0, 1], is_phi=True),
