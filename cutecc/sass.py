@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from cutecc.ptx.locations import named_file
@@ -51,10 +51,17 @@ def is_warpgroup_product(instruction: str) -> bool:
     return _WARPGROUP_PRODUCT.match(instruction) is not None
 
 
-def read_sass(text: str) -> list[SassFunction]:
-    """The functions in what nvdisasm prints with `--print-line-info-inline`, or without lines."""
+Inlined = tuple[str, int, int]
+"""A file and a line in it, and the line that it was inlined at."""
+
+
+def read_sass(text: str, inlined: Mapping[Inlined, Place] | None = None) -> list[SassFunction]:
+    """The functions in what nvdisasm prints with `--print-line-info-inline`, or without lines.
+
+    Of a line that was inlined at one of another file, nvdisasm may name a wrong file: `inlined` has their places.
+    """
     lines = text.split("\n")
-    return [_function(name, lines, first, last) for name, first, last in _sections(lines)]
+    return [_function(name, lines, first, last, inlined or {}) for name, first, last in _sections(lines)]
 
 
 def _sections(lines: list[str]) -> Iterator[tuple[str, int, int]]:
@@ -70,7 +77,7 @@ def _sections(lines: list[str]) -> Iterator[tuple[str, int, int]]:
             name, first = match[1], number
 
 
-def _function(name: str, lines: list[str], first: int, last: int) -> SassFunction:
+def _function(name: str, lines: list[str], first: int, last: int, inlined: Mapping[Inlined, Place]) -> SassFunction:
     found: list[SassInstruction] = []
     subroutines: list[tuple[str, int]] = []
     group: list[Frame] = []
@@ -85,7 +92,7 @@ def _function(name: str, lines: list[str], first: int, last: int) -> SassFunctio
         if match := _INSTRUCTION.match(line):
             has_line = bool(group)
             if group:
-                place = _place(group)
+                place = _place(group, inlined)
                 group = []
             own = None if is_warpgroup_product(match[2]) and not has_line else place
             found.append(SassInstruction(number, int(match[1], 16), match[2], own))
@@ -98,8 +105,10 @@ def _function(name: str, lines: list[str], first: int, last: int) -> SassFunctio
     return SassFunction(name, first, last, found[: _end(found, labels)])
 
 
-def _place(group: list[Frame]) -> Place | None:
+def _place(group: list[Frame], inlined: Mapping[Inlined, Place]) -> Place | None:
     inner, user = group[0], group[-1]
+    if len(group) > 1 and (known := inlined.get((inner.file, inner.line, user.line))):
+        return known
     if user.line == 0:
         return None
     return place_of((inner, user) if inner.line else (user,))

@@ -16,7 +16,7 @@ from cutecc.report.instruction_mix import classify
 from cutecc.report.lost_accesses import access_of, place_accesses
 from cutecc.report.stage_text import Function
 from cutecc.report.warpgroup_products import place_products, product_of
-from cutecc.sass import SassFunction, is_warpgroup_product, read_sass
+from cutecc.sass import Inlined, SassFunction, is_warpgroup_product, read_sass
 from cutecc.support.locations import Frame, InstructionPlace, Place, place_of
 
 Kind = Literal["ptx", "sass", "llvm-ir"]
@@ -87,7 +87,7 @@ class _Table:
 
 def sass_functions(text: str, ptx: Sequence[PtxText] = ()) -> list[SassFunction]:
     """The functions in what nvdisasm prints of code that was made of `ptx`."""
-    functions = read_sass(text)
+    functions = read_sass(text, inlined_places(ptx))
     if any(is_warpgroup_product(each.text) for function in functions for each in function.instructions):
         products = {name: found for each in ptx for name, found in _read_lines(each, product_of)}
         for function in functions:
@@ -98,6 +98,26 @@ def sass_functions(text: str, ptx: Sequence[PtxText] = ()) -> list[SassFunction]
             for function in functions:
                 place_accesses(function, accesses.get(function.name, []), each.places)
     return functions
+
+
+def inlined_places(ptx: Iterable[PtxText]) -> dict[Inlined, Place]:
+    """The places of what PTX says is inlined at a line of another file: without columns, as those of SASS.
+
+    The lines of inline assembly have that of its statement.
+    """
+    found: dict[Inlined, Place] = {}
+    for each in ptx:
+        lines, assembly = each.text.split("\n"), InlineAssembly(each.text)
+        files, statement, position = _files(lines), None, 0
+        for line in lines:
+            if match := LOC.match(line):
+                if not assembly.holds(position):
+                    statement = _ptx_place(match, files)
+                if match[4] and match[1] != match[4] and statement is not None:
+                    place = tuple(frame._replace(column=0) for frame in statement)
+                    found[files.get(match[1], ""), int(match[2]), int(match[5])] = place
+            position += len(line) + 1
+    return found
 
 
 _Read = TypeVar("_Read")
@@ -134,10 +154,8 @@ _PTX_NO_INSTRUCTION = re.compile(r"\s*(?://|\.|[(){}]|[\w$%]+\s*:(?!:)|$)")
 
 def ptx_listing(text: str, file: str, own_places: Iterable[InstructionPlace] = ()) -> Listing:
     """A listing of PTX; `own_places` are those of instructions whose `.loc` is another's."""
-    lines, files, assembly = text.split("\n"), dict[str, str](), InlineAssembly(text)
-    for line in lines:
-        if match := FILE.match(line):
-            files[match[1]] = named_file(match[2])
+    lines, assembly = text.split("\n"), InlineAssembly(text)
+    files = _files(lines)
     table, places = _Table(), [-1] * len(lines)
     functions: list[Function] = []
     name, first, current, position = "", 0, -1, 0
@@ -156,6 +174,11 @@ def ptx_listing(text: str, file: str, own_places: Iterable[InstructionPlace] = (
         if each.line <= len(places):
             places[each.line - 1] = table.number(each.place)
     return Listing("ptx", file, text, table.places, places, functions=functions)
+
+
+def _files(lines: Iterable[str]) -> dict[str, str]:
+    """By index the files that PTX names, often at its end."""
+    return {match[1]: named_file(match[2]) for line in lines if (match := FILE.match(line))}
 
 
 def _ptx_place(match: re.Match[str], files: dict[str, str]) -> Place | None:

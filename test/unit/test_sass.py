@@ -107,3 +107,10 @@ def test_a_loop_at_the_end_counts() -> None:
 
 def test_anything_else_has_no_functions() -> None:
     assert read_sass("") == read_sass("no\x00thing\n/*0000*/ EXIT ;") == []
+
+
+def test_a_line_that_was_inlined_elsewhere_has_the_place_that_is_known_of_it():
+    text = TEXT.replace('inlined at "/k.py", line 12', 'inlined at "/wrong.py", line 12', 1)
+    place = (Frame("/own.py", 5, 0),)
+    first, _ = read_sass(text, {("/lib.py", 5, 12): place})
+    assert place in [each.place for each in first.instructions]
