@@ -3,12 +3,13 @@
 import type { LineHistory } from "../data";
 import { history, manifest } from "../store";
 import { fateOf } from "./fate";
+import { Whose, isShown } from "./ownership";
 import { files, passName, select, shortName, userLines } from "./state";
 
 const MOST = 12;
 
 export function Overview() {
-  const all = history.value?.lines ?? [];
+  const all = (history.value?.lines ?? []).filter((each) => isShown(each.file));
   const machine = all.some((each) => each.sass > 0) ? "sass" : "ptx";
   const code = all.filter((each) => each[machine] > 0).sort((a, b) => b[machine] - a[machine]);
   const gone = all
@@ -18,6 +19,7 @@ export function Overview() {
   return (
     <section class="panel overview" aria-label="Lines">
       <p class="muted">Select a line of the source, an operation or an instruction to see what each pass made of it.</p>
+      <Whose />
       {compiled && <Lines title={`Most ${machine.toUpperCase()} instructions`} lines={code} said={(each) => each[machine].toLocaleString("en")} />}
       {compiled && gone.length > 0 && (
         <Lines title="Nothing left" lines={gone} said={(each) => fateOf(each, null, passName)} wide />
