@@ -84,7 +84,8 @@ export function sourceEditor(
   let room = 0;
   const measured = new ResizeObserver(() => {
     const left = view.scrollDOM.clientHeight;
-    if (left < room) keepCaretInView(view, room);
+    // When the editor is made, nobody knows yet what will stand below it.
+    if (room === 0 || left < room) keepCaretInView(view, room || Infinity);
     room = left;
     const gutters = gutterBox?.offsetWidth ?? 0;
     view.dom.style.setProperty("--gutters", `${gutters}px`);
