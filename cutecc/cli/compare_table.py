@@ -283,8 +283,8 @@ def _add_resources(table: Table, each: ResourcePair) -> None:
         unit = " B" if field.endswith("_bytes") else ""
         table.add_row(heading, _number(ours, unit), _number(theirs, unit), _change(ours, theirs))
     occupancy = [side.occupancy if side else None for side in (each.a, each.b)]
-    percent = [f"{found.fraction:.0%}" if found else "?" for found in occupancy]
-    ours, theirs = (round(found.fraction * 100) if found else None for found in occupancy)
+    percent = [f"{found.percent}%" if found else "?" for found in occupancy]
+    ours, theirs = (found.percent if found else None for found in occupancy)
     table.add_row("occupancy", *percent, _change(ours, theirs, "%"))
 
 

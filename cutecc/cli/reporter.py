@@ -233,7 +233,7 @@ def _occupancy(entry: KernelResources) -> str:
     if occupancy is None:
         return "block size known at launch"
     blocks = f"{occupancy.blocks_per_sm} × {occupancy.block_threads} threads an SM"
-    return f"{occupancy.fraction:.0%} ({blocks}, limited by {', '.join(occupancy.limited_by)})"
+    return f"{occupancy.percent}% ({blocks}, limited by {', '.join(occupancy.limited_by)})"
 
 
 def timing_table(compilation: Compilation) -> Table:

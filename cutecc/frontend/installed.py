@@ -18,6 +18,11 @@ def is_installed(path: str) -> bool:
     return f"{path}{os.sep}".startswith(packages + library)
 
 
+def is_users(path: str) -> bool:
+    """Whether an absolute path is neither of Python's library, of an installed package, nor of cutecc."""
+    return not is_installed(path) and not path.startswith(OWN)
+
+
 def is_library(path: str) -> bool:
     """Whether an absolute path is in Python's own library."""
     packages, library = _folders()

@@ -25,7 +25,7 @@ from typing import Any
 
 from cutecc.errors import describe
 from cutecc.frontend.failures import ENTRY_FRAME
-from cutecc.frontend.installed import is_installed, is_library
+from cutecc.frontend.installed import is_installed, is_library, is_users
 from cutecc.frontend.user_frames import KERNELS
 from cutecc.record.stages import CallFrame, UserLines
 
@@ -124,6 +124,8 @@ class _Function:
     """Whether its lines say something: it has a source, and is not of the DSL or of Python's library."""
     package: str = ""
     is_installed: bool = False
+    is_users: bool = False
+    """Whether it is neither of an installed package nor of cutecc."""
     name: str = ""
     """Of the function, as the user wrote it: `Gemm.kernel`."""
     scope: str = ""
@@ -243,6 +245,7 @@ class _Places:
         if not function.is_part:
             function.name = _method(frame) or function.name
         function.package, function.is_installed = module.partition(".")[0], is_installed(file)
+        function.is_users = is_users(file)
         return function
 
     def _counts(self, frame: types.FrameType) -> bool:
@@ -254,6 +257,8 @@ class _Places:
             if not lines:
                 return False
             self.known.sources[file] = "".join(lines)
+            if not is_users(os.path.abspath(file)):
+                self.known.library.append(file)
         return True
 
     def _location(self, described: Any) -> Any:
@@ -270,6 +275,9 @@ class _Places:
             return _Place(location, location, described, is_entry=True)
         chain, functions = self._chain(frame)
         function.is_root = len(chain) == 1
+        if called := _called_by_library(functions):
+            chain, functions = chain[called:], functions[called:]
+            location = self._file(chain[0])
         user = _users_line(functions)
         # Code generation takes the lines of all callers for lines of the kernel's own file.
         at = self._file(next(frame for frame in chain[user:] if frame.file == chain[-1].file))
@@ -327,6 +335,15 @@ def _method(frame: types.FrameType) -> str | None:
             is_own = each.__module__ == frame.f_globals.get("__name__")
             return name if is_own and name.endswith(f".{code.co_name}") else None
     return None
+
+
+def _called_by_library(functions: list[_Function]) -> int:
+    """The index of the user's innermost frame in a chain to the kernel of a library, which calls what is the user's,
+    as an epilogue; 0 where nothing is. What that calls belongs to it: a place has no room for two frames outside of the
+    kernel's file."""
+    if functions[-1].is_users:
+        return 0
+    return next((index for index, function in enumerate(functions) if function.is_users), 0)
 
 
 def _users_line(functions: list[_Function]) -> int:

@@ -4,6 +4,7 @@ Everything here is plain data that the manifest spells as JSON (`cutecc.record.m
 snapshots and artifacts, live in `Compilation.files` under the names that the data refers to.
 """
 
+import math
 from collections.abc import MutableMapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
@@ -150,6 +151,11 @@ class Occupancy(msgspec.Struct, frozen=True):
     """Resident warps over the most that the SM holds."""
     limited_by: list[str]
     """Every resource that allows no further block: `registers`, `shared memory`, `threads`, `blocks`, `barriers`."""
+
+    @property
+    def percent(self) -> int:
+        """The fraction for people. Halves go up, as on the report's page (`web/src/numbers.ts`): 5 of 8 are 63."""
+        return math.floor(100 * self.fraction + 0.5)
 
 
 class KernelResources(msgspec.Struct, frozen=True):

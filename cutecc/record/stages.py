@@ -63,6 +63,8 @@ class UserLines(msgspec.Struct):
     """By file, as places name it, the text of every Python file that the trace went through."""
     failure: str | None = None
     """Why some operations have no line; `None` when nothing failed."""
+    library: list[str] = []
+    """Of the files of `sources`, those of installed packages and of cutecc: the others are the user's own."""
 
 
 class Stage(msgspec.Struct):

@@ -7,13 +7,13 @@ stands in SASS as line 215 of file 6, inlined at line 437 *of file 6*. The PTX k
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
-from cutecc.ptx.locations import FILE, LOC, named_file
-from cutecc.report.listings import ptx_place
-from cutecc.sass import SassFunction
-from cutecc.support.locations import Frame, Place
+from cutecc.ptx.locations import LOC, InlineAssembly
+from cutecc.report.listings import files_of, ptx_place
+from cutecc.support.locations import Frame, Place, place_of
 
 
 class CallSites:
@@ -27,40 +27,47 @@ class CallSites:
         self._callers: defaultdict[int, dict[str, set[str]]] = defaultdict(dict)
         """By line that code is inlined at, and by that code's file, the files of this line."""
         for text in texts:
-            self._read(text.split("\n"))
+            self._read(text)
 
-    def _read(self, lines: list[str]) -> None:
-        files = {match[1]: named_file(match[2]) for match in map(FILE.match, lines) if match}
-        for match in {match[0]: match for match in map(LOC.match, lines) if match}.values():
-            file, place = files.get(match[1]), ptx_place(match, files)
-            if file is None or place is None:
+    def _read(self, text: str) -> None:
+        lines, assembly = text.split("\n"), InlineAssembly(text)
+        files, statement, position = files_of(lines), None, 0
+        seen: set[str] = set()
+        for line in lines:
+            is_inside = assembly.holds(position)
+            position += len(line) + 1
+            if ".loc" not in line or (match := LOC.match(line)) is None:
                 continue
-            if match[4] is None:
-                self._own[int(match[2])].add(file)
-            elif match[4] in files:
-                self._inlined[int(match[2]), int(match[5])].setdefault(file, set()).add(without_columns(place))
-                self._callers[int(match[5])].setdefault(file, set()).add(files[match[4]])
+            if not is_inside:
+                statement = ptx_place(match, files)
+            # The lines of inline assembly are of no file: they have the place of its statement.
+            if statement is not None and (is_inside or match[0] not in seen):
+                self._add(match, files, without_columns(statement))
+            seen.add(match[0])
 
-    def place(self, place: Place) -> Place:
-        """The place that nvdisasm means, as far as the PTX has only one such."""
-        inner, outer = place[0], place[-1]
-        if len(place) > 1:
+    def _add(self, match: re.Match[str], files: Mapping[str, str], place: Place) -> None:
+        file = files.get(match[1])
+        if file is None:
+            return
+        if match[4] is None:
+            self._own[int(match[2])].add(file)
+        elif match[4] in files:
+            self._inlined[int(match[2]), int(match[5])].setdefault(file, set()).add(place)
+            self._callers[int(match[5])].setdefault(file, set()).add(files[match[4]])
+
+    def place(self, frames: Sequence[Frame]) -> Place:
+        """The place that nvdisasm means by these frames, as far as the PTX has only one such."""
+        inner, outer = frames[0], frames[-1]
+        if len(frames) > 1:
             # Its file may be another's altogether.
             sites = self._inlined.get((inner.line, outer.line), {})
             places = sites.get(inner.file) or {each for found in sites.values() for each in found}
-            return place if place in places or len(places) != 1 else next(iter(places))
+            return next(iter(places)) if len(places) == 1 else place_of(frames)
         own = self._own.get(inner.line, set())
-        if inner.file in own:
-            return place
         callers = self._callers.get(inner.line, {}).get(inner.file) or own
-        return (Frame(next(iter(callers)), inner.line, 0),) if len(callers) == 1 else place
-
-
-def place_frames(function: SassFunction, sites: CallSites) -> None:
-    """Give the instructions of a function the places that their PTX has."""
-    for each in function.instructions:
-        if each.place is not None:
-            each.place = sites.place(each.place)
+        if inner.file in own or len(callers) != 1:
+            return (inner,)
+        return (Frame(next(iter(callers)), inner.line, 0),)
 
 
 def without_columns(place: Place) -> Place:

@@ -102,10 +102,8 @@ def is_instruction(line: str) -> bool:
 
 def ptx_listing(text: str, file: str, own_places: Iterable[InstructionPlace] = ()) -> Listing:
     """A listing of PTX; `own_places` are those of instructions whose `.loc` is another's."""
-    lines, files, assembly = text.split("\n"), dict[str, str](), InlineAssembly(text)
-    for line in lines:
-        if match := FILE.match(line):
-            files[match[1]] = named_file(match[2])
+    lines, assembly = text.split("\n"), InlineAssembly(text)
+    files = files_of(lines)
     table, places = _Table(), [-1] * len(lines)
     functions: list[Function] = []
     name, first, current, position = "", 0, -1, 0
@@ -124,6 +122,11 @@ def ptx_listing(text: str, file: str, own_places: Iterable[InstructionPlace] = (
         if each.line <= len(places):
             places[each.line - 1] = table.number(each.place)
     return Listing("ptx", file, text, table.places, places, functions=functions)
+
+
+def files_of(lines: Iterable[str]) -> dict[str, str]:
+    """By index the files that PTX names, often at its end."""
+    return {match[1]: named_file(match[2]) for line in lines if (match := FILE.match(line))}
 
 
 def ptx_place(match: re.Match[str], files: Mapping[str, str]) -> Place | None:

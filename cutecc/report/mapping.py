@@ -36,7 +36,9 @@ class KernelMix(msgspec.Struct):
     """Of these, those that are known to be of a line (`SURE`; without LLVM IR, by the line table) which is a statement
     in a kernel or a function it calls: no `def`, decorator or launch."""
     reasons: dict[str, int]
-    """How many of them are known to be whose in which way, by `REASONS`."""
+    """How many instructions are known to be whose in which way, by `REASONS`."""
+    own: int
+    """Of the mapped ones, those whose line is in a file of the user's, not a library's."""
     classes: dict[str, int]
     lines: list[LineMix]
     """By line of the user's, as places name it; in the order of the source."""
@@ -67,7 +69,7 @@ def _kernel_mix(
     spills = resources is not None and bool(resources.spill_load_bytes or resources.spill_store_bytes)
     classes: Counter[str] = Counter()
     lines: dict[tuple[str, int], Counter[str]] = {}
-    mapped = 0
+    mapped = own = 0
     reasons = Counter(each.reason for each in function.instructions)
     # Without LLVM IR, nothing is known beside the line table.
     counted = SURE if any(reasons[each] for each in SURE) else REASONS
@@ -77,12 +79,15 @@ def _kernel_mix(
         if each.place is not None:
             user = in_own_file(each.place, own_file)[-1]
             lines.setdefault((user.file, user.line), Counter())[kind] += 1
-            mapped += each.reason in counted and statements.holds(user)
+            if each.reason in counted and statements.holds(user):
+                mapped += 1
+                own += not statements.is_library(user)
     return KernelMix(
         function.name,
         len(function.instructions),
         mapped,
         {reason: reasons[reason] for reason in REASONS},
+        own,
         dict(classes.most_common()),
         [LineMix(file, line, dict(lines[file, line].most_common())) for file, line in sorted(lines)],
     )
@@ -93,6 +98,7 @@ class Statements:
 
     def __init__(self, lines: UserLines) -> None:
         self._sources = lines.sources
+        self._library = frozenset(lines.library)
         self._lines: dict[str, frozenset[int]] = {}
 
     def holds(self, place: Frame) -> bool:
@@ -101,6 +107,10 @@ class Statements:
             lines_of = operation_lines if place.file.endswith(".mlir") else statement_lines
             self._lines[place.file] = lines_of(self._sources.get(place.file, ""))
         return place.line in self._lines[place.file]
+
+    def is_library(self, place: Frame) -> bool:
+        """Whether the file of `place` is of an installed package or of cutecc."""
+        return place.file in self._library
 
 
 def operation_lines(module: str) -> frozenset[int]:

@@ -98,7 +98,7 @@ def _resource_rows(each: ResourcePair) -> Iterator[tuple[str, str, str]]:
         "stack, bytes": lambda found: found.stack_bytes,
         "static shared memory, bytes": lambda found: found.shared_static_bytes,
         "dynamic shared memory, bytes": lambda found: found.shared_dynamic_bytes,
-        "occupancy": lambda found: f"{found.occupancy.fraction:.0%}" if found.occupancy else None,
+        "occupancy": lambda found: f"{found.occupancy.percent}%" if found.occupancy else None,
     }
     for name, of in facts.items():
         cells = ["?" if side is None or of(side) is None else str(of(side)) for side in (each.a, each.b)]

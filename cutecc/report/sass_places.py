@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from cutecc.ptx.locations import PtxText
-from cutecc.report.inlined_frames import CallSites, place_frames
+from cutecc.report.inlined_frames import CallSites
 from cutecc.report.listings import ptx_listing
 from cutecc.report.lost_accesses import access_of, place_accesses
 from cutecc.report.warpgroup_products import place_products, product_of
@@ -16,10 +16,7 @@ from cutecc.support.locations import Place
 
 def sass_functions(text: str, ptx: Sequence[PtxText] = ()) -> list[SassFunction]:
     """The functions in what nvdisasm prints of code that was made of `ptx`."""
-    functions = read_sass(text)
-    sites = CallSites(each.text for each in ptx)
-    for function in functions:
-        place_frames(function, sites)
+    functions = read_sass(text, CallSites(each.text for each in ptx).place)
     if any(is_warpgroup_product(each.text) for function in functions for each in function.instructions):
         products = {name: found for each in ptx for name, found in _read_lines(each, product_of)}
         for function in functions:

@@ -96,7 +96,7 @@ def _resource_row(entry: KernelResources) -> tuple[str, ...]:
         str(sum(spilled)) if spilled else "?",
         str(entry.stack_bytes),
         f"{entry.shared_static_bytes}+{dynamic}",
-        f"{entry.occupancy.fraction:.0%}" if entry.occupancy else "?",
+        f"{entry.occupancy.percent}%" if entry.occupancy else "?",
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from cutecc.ptx.locations import named_file
@@ -57,10 +57,14 @@ def is_warpgroup_product(instruction: str) -> bool:
     return _WARPGROUP_PRODUCT.match(instruction) is not None
 
 
-def read_sass(text: str) -> list[SassFunction]:
+Placing = Callable[[Sequence[Frame]], Place | None]
+"""From the frames that nvdisasm names, that of the code and, where it was inlined, that of the user's, to a place."""
+
+
+def read_sass(text: str, placing: Placing = place_of) -> list[SassFunction]:
     """The functions in what nvdisasm prints with `--print-line-info-inline`, or without lines."""
     lines = text.split("\n")
-    return [_function(name, lines, first, last) for name, first, last in _sections(lines)]
+    return [_function(name, lines, first, last, placing) for name, first, last in _sections(lines)]
 
 
 def _sections(lines: list[str]) -> Iterator[tuple[str, int, int]]:
@@ -76,7 +80,7 @@ def _sections(lines: list[str]) -> Iterator[tuple[str, int, int]]:
             name, first = match[1], number
 
 
-def _function(name: str, lines: list[str], first: int, last: int) -> SassFunction:
+def _function(name: str, lines: list[str], first: int, last: int, placing: Placing) -> SassFunction:
     found: list[SassInstruction] = []
     subroutines: list[tuple[str, int]] = []
     group: list[Frame] = []
@@ -91,7 +95,7 @@ def _function(name: str, lines: list[str], first: int, last: int) -> SassFunctio
         if match := _INSTRUCTION.match(line):
             has_line = bool(group)
             if group:
-                place = _place(group)
+                place = _place(group, placing)
                 group = []
             own = None if is_warpgroup_product(match[2]) and not has_line else place
             found.append(SassInstruction(number, int(match[1], 16), match[2], own))
@@ -105,11 +109,11 @@ def _function(name: str, lines: list[str], first: int, last: int) -> SassFunctio
     return SassFunction(name, first, last, found[: _end(found, labels)], labels)
 
 
-def _place(group: list[Frame]) -> Place | None:
+def _place(group: list[Frame], placing: Placing) -> Place | None:
     inner, user = group[0], group[-1]
     if user.line == 0:
         return None
-    return place_of((inner, user) if inner.line else (user,))
+    return placing((inner, user) if inner.line and len(group) > 1 else (user,))
 
 
 def _place_subroutines(instructions: list[SassInstruction], subroutines: list[tuple[str, int]]) -> None:

@@ -41,8 +41,8 @@ class Owner(NamedTuple):
     place: Place | None
     reason: Reason
     detail: str = ""
-    """What the compiler made it for: `spill`, `phi copy`, `convergence`, …; of an exact one, `×4`: it is one of four that
-    each such operation of its line became, unrolled or in parts."""
+    """What the compiler made it for: `spill`, `phi copy`, `convergence`, …; of an exact one, `×4`: it is one of four
+    that each such operation of its line became, unrolled or in parts."""
 
 
 def place_of(frames: Sequence[Frame]) -> Place:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from cutecc.compilation.events import Event
 from cutecc.compilation.planning import bounded_pipeline
 from cutecc.compilation.request import ALL_ARTIFACTS, HOST_FORM, CompileOptions, CompileRequest
@@ -23,7 +25,7 @@ from cutecc.record import Compilation, HostProgram, Remark, Resumed
 from cutecc.record.folder import file_name, is_being_written, read_folder
 from cutecc.record.naming import is_plain
 from cutecc.record.plain_file import read_plain
-from cutecc.record.stages import Stages, UserLines, stages_of
+from cutecc.record.stages import Stages, stages_of
 from cutecc.report.stage_text import TRACED, Position, choose, positions
 from cutecc.support import isolation
 from cutecc.workbench.edited_stage import EditedStage, RecordedStage
@@ -103,9 +105,8 @@ def prepare(
     resumed = Resumed(str(folder), name, found.path.name, is_edited, edited.removed, edited.added)
     lines = stages.user_lines
     if edited.has_own_lines:
-        lines = UserLines(
-            lines.chains, {**lines.sources, str(found.path): data.decode(errors="replace")}, lines.failure
-        )
+        own = {str(found.path): data.decode(errors="replace")}
+        lines = msgspec.structs.replace(lines, sources={**lines.sources, **own})
     options = _options(old, options, pipeline, selector)
     _check_known(old, pipeline, options)
     request = CompileRequest(

@@ -1,7 +1,7 @@
 /** The view as the address's fragment, so that a place can be kept and passed on. */
 
 import { effect } from "@preact/signals";
-import { base, hideUnchanged, mode, place, selected, shownFunction, sideTab, stops, theme, userLine, usualMode } from "./store";
+import { base, hideUnchanged, mode, place, selected, shownFunction, sideTab, stops, theme, userLine, usualMode, whose } from "./store";
 
 /** Set what the fragment says; what is missing or makes no sense stays as it is. */
 export function readAddress(): void {
@@ -22,6 +22,8 @@ export function readAddress(): void {
   if (tab === "history" || tab === "instructions" || tab === "resources" || tab === "remarks") sideTab.value = tab;
   const colours = said.get("theme");
   if (colours === "light" || colours === "dark") theme.value = colours;
+  const files = said.get("files");
+  whose.value = files === "mine" || files === "library" ? files : "all";
   hideUnchanged.value = said.get("hide") === "unchanged";
 }
 
@@ -38,6 +40,7 @@ export function writeAddress(): void {
     if (userLine.value !== null) said.set("source", `${userLine.value.file}:${userLine.value.line}`);
     if (sideTab.value !== "history") said.set("tab", sideTab.value);
     if (theme.value !== "system") said.set("theme", theme.value);
+    if (whose.value !== "all") said.set("files", whose.value);
     if (hideUnchanged.value) said.set("hide", "unchanged");
     written = `#${said.toString()}`;
     try {

@@ -23,6 +23,8 @@ export interface UserLines {
   chains: CallFrame[][];
   /** By file the whole text. */
   sources: Record<string, string>;
+  /** Of these files, those of installed packages and of cutecc. */
+  library?: string[];
 }
 
 /** Chunk `stage:N`: the module after pass N, 0 for the traced one; there for passes that changed it. */
@@ -81,8 +83,10 @@ export interface KernelMix {
   kernel: string;
   /** SASS instructions, without the padding behind the last one. */
   instructions: number;
-  /** Of these, those that map to a statement of the user's. */
+  /** Of these, those that map to a statement of the source. */
   mapped: number;
+  /** Of those, those in a file of the user's; missing in older pages. */
+  own?: number;
   /** By class. */
   classes: Record<string, number>;
   /** By line of the user's. */

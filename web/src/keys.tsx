@@ -5,6 +5,8 @@ import { useEffect, useRef } from "preact/hooks";
 import { leftOpen, openLeft, openSide, sideOpen, toggleBelow } from "./layout";
 import { closeSearch, openSearch, searchOpen } from "./search";
 import { move } from "./stop-list";
+import { GRADES, SIGNS } from "./panels/cost";
+import { EVENT_SIGNS } from "./panels/event-signs";
 import { foldTypes, hideUnchanged, mode, pair, theme } from "./store";
 import { effectiveTheme } from "./theme";
 import { currentComparison, focusText } from "./viewer";
@@ -47,6 +49,14 @@ const PAIR_KEYS: [keys: string, what: string][] = [
   ["d", "dark or light"],
   ["Escape", "close, go back to the text"],
   ["?", "these keys"],
+];
+
+/** What signs on the page mean. */
+const SIGNS_USED: [sign: string, what: string][] = [
+  ["±  =  ✗", "in the list of passes: changed, unchanged, failed"],
+  ...Object.values(EVENT_SIGNS).map(([sign, meaning]): [string, string] => [sign, `in a line's history: ${meaning}`]),
+  ["▸  ∅", "in a line's history: has instructions, has none"],
+  [GRADES.map((grade) => SIGNS[grade]).join("  "), `remarks: ${GRADES.join(", ")}`],
 ];
 
 const ACTIONS: Record<string, () => void> = {
@@ -127,21 +137,33 @@ export function KeysDialog() {
   return (
     <dialog ref={dialog} class="keys" aria-labelledby="keys-title" onClose={() => (keysOpen.value = false)}>
       <h2 id="keys-title">Keys</h2>
-      <dl>
-        {(pair.value === null ? KEYS : PAIR_KEYS).map(([keys, what]) => (
-          <div key={keys}>
-            <dt>
-              {keys.split("  ").map((key) => (
-                <kbd key={key}>{key}</kbd>
-              ))}
-            </dt>
-            <dd>{what}</dd>
-          </div>
-        ))}
-      </dl>
+      <Entries entries={pair.value === null ? KEYS : PAIR_KEYS} />
+      {pair.value === null && (
+        <>
+          <h2>Signs</h2>
+          <Entries entries={SIGNS_USED} />
+        </>
+      )}
       <form method="dialog">
         <button>Close</button>
       </form>
     </dialog>
+  );
+}
+
+function Entries({ entries }: { entries: [keys: string, what: string][] }) {
+  return (
+    <dl>
+      {entries.map(([keys, what]) => (
+        <div key={keys}>
+          <dt>
+            {keys.split("  ").map((key) => (
+              <kbd key={key}>{key}</kbd>
+            ))}
+          </dt>
+          <dd>{what}</dd>
+        </div>
+      ))}
+    </dl>
   );
 }

@@ -38,11 +38,11 @@ export function LeftColumn({ List, width }: { List: FunctionComponent; width: Si
   if (!leftOpen.value) return null;
   return (
     <>
-      <div class="column left">
+      <nav class="column left" aria-label="Passes and texts">
         <Boundary key={searchOpen.value ? "search" : "list"} name={searchOpen.value ? "The search" : "The list"}>
           {searchOpen.value ? <SearchPanel /> : <List />}
         </Boundary>
-      </div>
+      </nav>
       <Splitter label="Width of the list" size={width} unit="px" grows={1} />
     </>
   );

@@ -157,12 +157,14 @@ function Side() {
       style={below ? { gridTemplateColumns: parts } : { gridTemplateRows: parts }}
     >
       <div class="side-source">
+        <h2 class="hidden">Source</h2>
         <Boundary name="The source">
           <SourcePanel />
         </Boundary>
       </div>
       <Splitter label={below ? "Width of the source" : "Height of the source"} size={sourceShare} unit="%" grows={1} across={!below} />
       <div class="side-details">
+        <h2 class="hidden">Details</h2>
         <div role="tablist" aria-label="Details" onKeyDown={onKeyDown}>
           {TABS.map(({ id, label }) => (
             <button

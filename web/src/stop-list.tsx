@@ -69,6 +69,7 @@ export function StopList({ hides, summary, heads, foot, Row }: Props) {
   };
   return (
     <section class="passes" aria-label="Passes">
+      <h2 class="hidden">Passes</h2>
       <div class="list-head">
         <input
           type="search"

@@ -60,6 +60,8 @@ export const sideTab = signal<SideTab>("history");
 export type SideTab = "history" | "instructions" | "resources" | "remarks";
 
 export const filter = signal("");
+/** Whose files and lines are listed. */
+export const whose = signal<"all" | "mine" | "library">("all");
 export const hideUnchanged = signal(false);
 /** CuTe types folded. */
 export const foldTypes = signal(true);

@@ -163,6 +163,7 @@ async function update(host: HTMLElement): Promise<void> {
     differences.value = rows.changes;
     const make = mode.value === "split" ? showSplit : showUnified;
     comparison = shown = make(host, left, side, rows, foldTypes.value);
+    comparison.begin();
     if (rows.changes === 0) notice.value = "No differences besides the names of values";
   } else {
     if (pair.value !== null && (mode.value === "split" || mode.value === "unified"))
@@ -221,7 +222,7 @@ export function Viewer() {
       {pair.value === null ? (
         <>
           <Toolbar />
-          <FailureNotice />
+          <FailureNotice alone={message.value !== "" && !comparingNow.value} />
         </>
       ) : (
         <PairToolbar />

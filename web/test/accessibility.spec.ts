@@ -16,6 +16,18 @@ const VIEWS: { name: string; made: string; fragment: string; keys?: string[] }[]
   { name: "a stage of two records", made: "pair", fragment: "#stage=14-14" },
 ];
 
+test("landmarks and headings for screen readers", async ({ page: tab }) => {
+  await open(tab, page("elementwise_add"));
+  for (const [role, name] of [
+    ["main", "Module"],
+    ["navigation", "Passes and texts"],
+    ["complementary", "Source and details"],
+  ] as const)
+    await expect(tab.getByRole(role, { name, exact: true })).toBeVisible();
+  for (const [level, name] of [[1, "elementwise_add"], [2, "Passes"], [2, "Source"], [2, "Details"]] as const)
+    await expect(tab.getByRole("heading", { level, name, exact: true })).toHaveCount(1);
+});
+
 for (const { name, made, fragment, keys = [] } of VIEWS)
   test(`no violation of WCAG, light and dark: ${name}`, async ({ page: tab }) => {
     await open(tab, page(made), fragment);

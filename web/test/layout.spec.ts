@@ -67,6 +67,25 @@ test("columns are as wide as their bars are moved, by keys too", async ({ page: 
   await expect.poll(width).toBeCloseTo(before + 24 - 50, 0);
 });
 
+test("counts stand apart from line numbers, and an opcode is whole at 200 %", async ({ page: tab }) => {
+  await open(tab, page("gemm"));
+  await expect(tab.locator(".source-editor .cm-count-sass span").first()).toBeVisible();
+  const count = await box(tab.locator(".source-editor .cm-count-sass"));
+  const number = await tab.locator(".source-editor .cm-lineNumbers").evaluate((each) => {
+    const padding = Number.parseFloat(getComputedStyle(each.querySelector(".cm-gutterElement")!).paddingLeft);
+    return each.getBoundingClientRect().x + padding;
+  });
+  expect(number - count.right).toBeGreaterThanOrEqual(8);
+  await tab.setViewportSize({ width: 640, height: 450 });
+  await open(tab, page("gemm"), `#tab=instructions&source=${encodeURIComponent(await tab.locator('.source-pane [role="tab"]').first().getAttribute("title") ?? "")}:103`);
+  // At 200 % there is room for one of the list and the source.
+  await tab.keyboard.press("]");
+  const codes = tab.locator(".instruction code");
+  await expect(codes.first()).toBeAttached();
+  for (const code of (await codes.all()).slice(0, 40))
+    expect(await code.evaluate((each) => each.scrollWidth - each.clientWidth)).toBeLessThanOrEqual(0);
+});
+
 test("dark where the system is dark, and where it is asked for", async ({ page: tab }) => {
   const ground = () => tab.evaluate(() => getComputedStyle(document.querySelector(".cm-editor")!).backgroundColor);
   await tab.emulateMedia({ colorScheme: "dark" });

@@ -1,7 +1,7 @@
 import { type Page, expect, test } from "@playwright/test";
 import { readFileSync, writeFileSync } from "node:fs";
 import type { Layouts } from "../src/data";
-import { gutterShown, linesShown, listing, madeUp, manifest, open, page, stage, watch } from "./pages";
+import { box, gutterShown, linesShown, listing, madeUp, manifest, open, page, stage, watch } from "./pages";
 
 let wrong: string[];
 test.beforeEach(({ page: tab }) => {
@@ -128,6 +128,35 @@ test("unified: what went before what came, with both numbers", async ({ page: ta
   expect(texts).toContain("23    −");
   expect(texts).toContain("   24 +");
   await expect(tab.locator(".editors .cm-removed")).toHaveCount(1);
+});
+
+test("a diff begins at the code: names of types are folded, and no selected line hides what changed", async ({ page: tab }) => {
+  const head = (last: string) => [...Array.from({ length: 30 }, (_, i) => `!t${i} = !x.t<${i}>`), last];
+  const body = [...Array.from({ length: 60 }, (_, i) => `  %${i} = test.same_${i}`)];
+  const before = [...head("!old = !x.old"), "module {", ...body, "  test.first", "}"];
+  const after = [...head("!new = !x.new"), "module {", ...body, "  test.second", "}"];
+  const at = (lines: string[], what: string) => lines.map((line) => (line.includes(what) ? 0 : -1));
+  const file = madeUp("aliases", {
+    manifest: manifest([{ name: "rewrite" }], { source: "/k.py" }),
+    "user-lines": { chains: [], sources: { "/k.py": "one\ntwo\n" } },
+    "places:0": [[["/k.py", 2, 1]]],
+    "stage:0": stage(0, before, at(before, "test.first")),
+    "stage:1": stage(1, after, at(after, "test.second")),
+  });
+  for (const view of ["split", "unified"]) {
+    await open(tab, file, `#stage=1&view=${view}&source=/k.py:2`);
+    const bar = tab.getByRole("button", { name: /names of types and attributes, [12] lines of them changed/ }).first();
+    await expect(bar).toBeVisible();
+    await expect(tab.locator(".editors .cm-added")).toHaveText("  test.second");
+    await expect(tab.locator(".editors .cm-added")).toBeInViewport();
+    const colours = await tab.locator(".editors .cm-added.cm-lit").evaluate((line) => [
+      getComputedStyle(line).backgroundColor,
+      getComputedStyle(document.documentElement).getPropertyValue("--added-bg"),
+    ]);
+    expect(colours).toEqual(["rgb(233, 247, 236)", "#e9f7ec"]);
+    await bar.click();
+    await expect(tab.locator(".editors .cm-line", { hasText: "!new" })).toBeVisible();
+  }
 });
 
 test("any two stages can be compared, also those that differ in names only", async ({ page: tab }) => {
@@ -291,6 +320,14 @@ test("a failed compilation shows the error, the reproducer and all before it", a
   await expect(tab.locator(".cm-line").first()).toBeVisible();
   await row.click();
   await expect(tab.locator(".message")).toHaveText("This pass failed: there is no module after it.");
+  // Where there is no text, what to do takes the room.
+  await expect(failure.getByRole("heading", { name: "What to do next" })).toBeVisible();
+  await expect(failure).toContainText("--without always-fails");
+  await expect(failure.locator("details")).toHaveAttribute("open");
+  const [notice, middle] = [await box(failure), await box(tab.locator("main"))];
+  expect(notice.height).toBeGreaterThan(middle.height / 2);
+  await failure.getByRole("button", { name: "See the module before it" }).click();
+  await expect(selectedStop(tab)).toContainText("cse");
 });
 
 test("a page that was cut off shows what it holds", async ({ page: tab }) => {

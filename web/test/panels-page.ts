@@ -72,6 +72,21 @@ export function build(name: string): string {
           ],
         },
         {
+          name: "check-bank-conflicts",
+          after: 0,
+          seconds: 0,
+          failure: null,
+          remarks: [
+            {
+              severity: "remark",
+              message: "a store takes 32 wavefronts",
+              location: `${FILE}:7:5`,
+              analysis: "check-bank-conflicts",
+              numbers: { "wavefronts a request": 32, "ideal wavefronts a request": 1 },
+            },
+          ],
+        },
+        {
           name: "check-divergent-barriers",
           after: 0,
           seconds: 0,
@@ -90,12 +105,13 @@ export function build(name: string): string {
           shared_dynamic_bytes: 0,
           constant_bytes: 352,
           barriers: 1,
-          occupancy: { block_threads: 128, blocks_per_sm: 12, warps_per_sm: 48, fraction: 0.75, limited_by: ["registers"] },
+          occupancy: { block_threads: 128, blocks_per_sm: 10, warps_per_sm: 40, fraction: 0.625, limited_by: ["registers"] },
         },
       ],
     }),
     "user-lines": {
-      sources: { [FILE]: SOURCE, "/home/me/other.py": "pass\n" },
+      sources: { [LIBRARY]: "def save(b, y):\n    # a library's\n    b[0] = y\n", [FILE]: SOURCE, "/home/me/other.py": "pass\n" },
+      library: [LIBRARY],
       chains: [[[...at(11), "load"], [...at(6), "kernel"]], [[...at(3, LIBRARY), "save"], [...at(8), "kernel"]]],
     },
     "places:0": PLACES,
@@ -109,6 +125,7 @@ export function build(name: string): string {
         line(11, 1, [{ step: 2, kind: "changed", before: 1, after: 1 }], 1, 1),
         line(7, 2, [], 1, 1),
         line(8, 1, [], 1, 1),
+        { ...line(3, 1, [], 9, 9), file: LIBRARY },
       ],
     },
     mix: {
@@ -118,8 +135,12 @@ export function build(name: string): string {
           kernel: "kernel",
           instructions: 4,
           mapped: 3,
+          own: 2,
           classes: { "global 32": 2, integer: 1, control: 1 },
-          lines: [{ file: FILE, line: 7, classes: { integer: 1 } }],
+          lines: [
+            { file: FILE, line: 7, classes: { integer: 1 } },
+            { file: LIBRARY, line: 3, classes: { "global 32": 1 } },
+          ],
         },
       ],
     },
@@ -127,7 +148,7 @@ export function build(name: string): string {
     counters: {
       title: "2 blocks on the CPU emulator",
       lines: [
-        { kernel: "kernel", file: FILE, line: 7, counts: { warps: 8, shared_wavefronts: 9, bank_conflicts: 5, thread_efficiency: 0.5 } },
+        { kernel: "kernel", file: FILE, line: 7, counts: { warps: 19096, shared_wavefronts: 9, shared_ideal_wavefronts: 4, bank_conflicts: 5, thread_efficiency: 0.5 } },
         { kernel: "other", file: FILE, line: 7, counts: { warps: 1, global_requests: 2, global_sectors: 16, global_ideal_sectors: 8, thread_efficiency: 1 } },
       ],
     },

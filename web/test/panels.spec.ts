@@ -1,5 +1,5 @@
 import { type Page, expect, test } from "@playwright/test";
-import { open, page, watch } from "./pages";
+import { box, open, page, watch } from "./pages";
 import { build, HOSTILE, python } from "./panels-page";
 
 let wrong: string[];
@@ -107,7 +107,8 @@ test("before a line is selected, lines with the most instructions and those with
   await open(tab, file);
   const panel = tab.locator(".panel.overview");
   await expect(panel.locator("h3")).toHaveText(["Most SASS instructions ", "Nothing left "]);
-  await expect(panel.locator("ul").first().locator("li")).toHaveCount(3);
+  // Lines of one's own come first, although one of a library's became more instructions.
+  await expect(panel.locator("ul").first().locator("li")).toHaveText([/made_up/, /made_up/, /made_up/, /tools\.py:3.*9/]);
   await expect(panel.locator("ul").last()).toContainText("folded away by cute-fold-static");
   await panel.getByRole("button", { name: "n = 4 * 8" }).click();
   await expect(tab.locator(".selected-line")).toContainText("made_up.py:5");
@@ -117,24 +118,24 @@ test("before a line is selected, lines with the most instructions and those with
 test("remarks stand below their lines and in a list with a filter, as plain text", async ({ page: tab }) => {
   await open(tab, file);
   const below = tab.locator(".cm-remarks");
-  await expect(below).toHaveCount(2);
-  await expect(below.first()).toContainText("▲ warning a barrier in a divergent branch check-divergent-barriers");
+  await expect(below).toHaveCount(3);
+  await expect(below.first()).toContainText("◆ severe a store takes 32 wavefronts");
+  await expect(below.nth(1)).toContainText("▲ warning a barrier in a divergent branch check-divergent-barriers");
   await expect(below.last()).toContainText(`● remark loads 32 bits at a time ${HOSTILE} check-access-width`);
-  await expect(tab.locator(".source-editor .cm-signs .severity")).toHaveText(["▲", "●"]);
-  await expect(tab.locator(".cm-behind.counted")).toHaveText(
-    "5 bank conflicts · 50 % of threads take part · 8 warps | 8 sectors a request, 4 would do · 1 warp",
-  );
+  await expect(tab.locator(".source-editor .cm-signs .severity")).toHaveText(["◆", "▲", "●"]);
   expect(await below.last().locator("div").first().getAttribute("title")).toBe("bits 32\npossible bits 128");
   await tab.locator("#tab-remarks").click();
   const list = tab.locator("li.remark");
-  await expect(list).toHaveCount(2);
+  // The worst come first.
+  await expect(list.locator(".severity")).toHaveText(["◆ severe", "▲ warning", "● remark"]);
   await tab.getByLabel("From").selectOption("check-access-width");
   await expect(list).toHaveCount(1);
   await expect(list).toContainText("possible bits");
   await tab.getByLabel("At least").selectOption("warning");
   await expect(list).toHaveCount(0);
   await tab.getByLabel("From").selectOption("");
-  await list.getByRole("button").click();
+  await expect(list).toHaveCount(2);
+  await list.last().getByRole("button").click();
   await expect(tab.locator(".selected-line")).toContainText("made_up.py:8");
   await expect(tab.locator("img:not(.cm-widgetBuffer)")).toHaveCount(0);
 });
@@ -147,12 +148,72 @@ test("resources, and instructions by class for the kernel and for the selected l
   await expect(panel).toContainText("Compiled without line information");
   await expect(panel).toContainText("40 per thread");
   await expect(panel).toContainText("▲ 8 B stored, 16 B loaded");
-  await expect(panel).toContainText("75 %: 12 blocks of 128 threads on a multiprocessor, 48 warps");
+  await expect(panel).toContainText("63 %: 10 blocks of 128 threads on a multiprocessor, 40 warps");
   await expect(panel).toContainText("limited by registers");
-  await expect(panel.locator("summary")).toHaveText("75.0 % of 4 SASS instructions belong to a line of yours");
+  await expect(panel.locator("summary")).toHaveText("75.0 % of 4 SASS instructions belong to a line of the source, 50.0 % to a line of yours");
   const rows = panel.locator("tbody tr");
   await expect(rows.nth(0)).toHaveText(/global 32\s*2\s*50\.0\s*·/);
   await expect(rows.filter({ hasText: "integer" })).toHaveText(/integer\s*1\s*25\.0\s*1/);
+});
+
+test("the emulator's counters stand in columns beside the line numbers, which can be left out", async ({ page: tab }) => {
+  await open(tab, file);
+  const column = (name: string) => tab.locator(`.source-editor .cm-counter-${name} .cm-gutterElement`).nth(7 - 1);
+  await expect(column("warp")).toHaveText("19k");
+  await expect(column("mem")).toHaveText("2.3×");
+  await expect(column("warp").locator("span")).toHaveAttribute("title", /warp instructions 19,096/);
+  const [counter, number] = await Promise.all([box(column("mem")), box(tab.locator(".source-editor .cm-lineNumbers"))]);
+  expect(counter.right).toBeLessThanOrEqual(number.left);
+  await chooseLine(tab, 7);
+  await expect(tab.locator(".selected-line .counted")).toHaveText(
+    "emulator: 5 bank conflicts · 50 % of threads take part · 19,096 warp instructions | 8 sectors a request, 4 would do · 1 warp instruction",
+  );
+  await tab.getByLabel("counters").uncheck();
+  await expect(column("warp")).toBeHidden();
+});
+
+test("files and lines are those of one's own, of libraries, or both", async ({ page: tab }) => {
+  await open(tab, file);
+  const tabs = tab.locator('.source-pane [role="tab"]');
+  await expect(tabs).toHaveText(["made_up.py", "other.py", "tools.py"]);
+  await tab.locator(".source-pane .whose select").selectOption("library");
+  await expect(tabs).toHaveText(["tools.py"]);
+  await expect(tab.locator(".panel.overview .line-link")).toHaveText([/a library's|b\[0\] = y/]);
+  await expect(tab).toHaveURL(/files=library/);
+  await tab.locator("#tab-remarks").click();
+  await expect(tab.locator("li.remark")).toHaveCount(0);
+  await tab.locator(".panel.remarks .whose select").selectOption("mine");
+  await expect(tab.locator("li.remark")).toHaveCount(3);
+  await expect(tabs).toHaveText(["made_up.py", "other.py"]);
+  await tab.locator("#tab-resources").click();
+  await expect(tab.locator(".classes thead")).toContainText("mine");
+  await expect(tab.locator(".classes tbody tr", { hasText: "integer" })).toHaveText(/integer\s*1\s*25\.0\s*1/);
+});
+
+test("a line at the bottom stays to be seen when what is said of it opens below", async ({ page: tab }) => {
+  await open(tab, file);
+  const scroller = tab.locator(".source-editor .cm-scroller");
+  await expect(sourceLine(tab, 7)).toBeVisible();
+  // Its last line is at the very bottom.
+  await tab.setViewportSize({ width: 1400, height: 500 });
+  await scroller.evaluate((each) => (each.scrollTop = each.scrollHeight));
+  await sourceLine(tab, 11).click();
+  await expect(tab.locator(".selected-line")).toBeVisible();
+  const hidden = async () => (await box(sourceLine(tab, 11))).bottom - (await box(scroller)).bottom;
+  await expect.poll(hidden).toBeLessThan(1);
+  // So does one that the address names.
+  await open(tab, file, "#source=/home/me/made_up.py:11");
+  await expect(tab.locator(".selected-line")).toBeVisible();
+  await expect.poll(hidden).toBeLessThan(1);
+});
+
+test("signs have their meaning on hover and in the list of keys", async ({ page: tab }) => {
+  await open(tab, file);
+  await chooseLine(tab, 5);
+  await expect(tab.locator(".events .sign.removed")).toHaveAttribute("title", "operations were removed");
+  await tab.keyboard.press("Escape");
+  await tab.getByRole("button", { name: "Keys" }).click();
+  await expect(tab.getByRole("dialog", { name: "Keys" })).toContainText("operations were split into more");
 });
 
 /** The labels of the drawn cells, row by row. */

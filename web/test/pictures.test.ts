@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Grid, Layouts } from "../src/data";
+import type { Grid, Layouts, Picture } from "../src/data";
 import { Holders, bankOf, coordinateAt, indexAt, nested, offsetAt, rangeOf, sizeOf, swizzled, unfolded } from "../src/pictures/cells";
-import { aliasesOf, linksOf } from "../src/pictures/texts";
+import { aliasesOf, linksOf, whyNoPicture } from "../src/pictures/texts";
 
 const plain: Grid = {
   name: "",
@@ -78,7 +78,7 @@ test("the first mode's own modes as sides keep every index and offset", () => {
   assert.equal(unfolded({ name: "", axes: [{ shape: "(8,1)", modes: [[8, 1], [1, 0]] }, tall.axes[1]!] }), null);
 });
 
-const picture = { reason: "" };
+const picture: Picture = { title: "", kind: "layout", grids: [] };
 const MEMREF = '!cute.memref<f16, smem, align<128>, S<3,4,3>, "(8,64):(64,1)">';
 const pictures: Layouts["pictures"] = { "(8,64):(64,1)": picture, [MEMREF]: picture, "(4,2):(2,1)": picture, constructor: picture };
 
@@ -88,6 +88,14 @@ test("layouts in a line, whole types before what is in them", () => {
   assert.deepEqual(found.map((each) => each.text), [MEMREF, "(4,2):(2,1)"]);
   assert.equal(line.slice(found[1]!.from, found[1]!.to), "(4,2):(2,1)");
   assert.deepEqual(linksOf('%0 = "__proto__" : !x<"toString">', new Map(), pictures), []);
+});
+
+test("a layout without a picture is no link; why is known", () => {
+  const without: Layouts["pictures"] = { "(?):(1)": { reason: "its shape is dynamic" } };
+  const line = '  test.op : !cute.layout<"(?):(1)">';
+  assert.deepEqual(linksOf(line, new Map(), without), []);
+  assert.equal(whyNoPicture(line, without), "its shape is dynamic");
+  assert.equal(whyNoPicture("  test.op", without), "");
 });
 
 test("names of types lead to what they stand for", () => {

@@ -15,10 +15,12 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import cutlass
 from cutlass import cute
 
+from cutecc.frontend.written_place import called_from
 from cutecc.operations.epilogue.graph import Epilogue
 from cutecc.operations.epilogue.values import INFINITIES, Argument, Output, Step, default_conversion, is_float
 from cutecc.operations.kernels.numeric import numeric
@@ -34,16 +36,19 @@ def run(epilogue: Epilogue, steps: Sequence[Step], values: dict[str, cute.Tensor
     arithmetic = _Arithmetic(numeric(epilogue.compute), is_approximate(epilogue))
     for step in steps:
         arguments = [_value(argument, values) for argument in step.arguments]
-        if step.operation == "to":
-            values[step.name] = to_compute(
-                converted(arguments[0], step.dtype, default_conversion(step.dtype)), epilogue
-            )
-        else:
-            values[step.name] = arithmetic.apply(step.operation, arguments)
-        if step.operation == "normal_cdf" and is_approximate(epilogue) and not _is_gelu(epilogue, step):
-            # Saturation makes 0 of what is no number; a product with the same argument would bring it back.
-            x = arguments[0]
-            values[step.name] = cute.where(x == x, values[step.name], x)
+        compute = partial(_computed, epilogue, arithmetic, step, arguments)
+        values[step.name] = called_from(step.place, epilogue.name, compute)
+
+
+def _computed(epilogue: Epilogue, arithmetic: _Arithmetic, step: Step, arguments) -> cute.TensorSSA:
+    if step.operation == "to":
+        return to_compute(converted(arguments[0], step.dtype, default_conversion(step.dtype)), epilogue)
+    value = arithmetic.apply(step.operation, arguments)
+    if step.operation == "normal_cdf" and is_approximate(epilogue) and not _is_gelu(epilogue, step):
+        # Saturation makes 0 of what is no number; a product with the same argument would bring it back.
+        x = arguments[0]
+        return cute.where(x == x, value, x)
+    return value
 
 
 def _is_gelu(epilogue: Epilogue, step: Step) -> bool:

@@ -15,11 +15,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import cutlass
 from cutlass import cute
 
+from cutecc.frontend.written_place import called_from
 from cutecc.operations.description import GemmDescription
 from cutecc.operations.epilogue.values import ACCUM, Input, Output
 from cutecc.operations.kernels.access import Access
@@ -234,7 +236,8 @@ class _Pieces:
 
     def _store(self, output: Output, value: cute.TensorSSA, columns, row) -> None:
         piece = cute.make_rmem_tensor((len(columns),), numeric(output.dtype))
-        piece.store(converted(value, output.dtype, output.conversion))
+        rounded = partial(converted, value, output.dtype, output.conversion)
+        piece.store(called_from(output.place, self.epilogue.name, rounded))
         if output.name in self.takers:
             self.takers[output.name].take(piece, self._indices(columns, row))
         else:

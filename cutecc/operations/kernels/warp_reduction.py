@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import cutlass
 from cutlass import cute
 
+from cutecc.frontend.written_place import called_from
 from cutecc.operations.epilogue.graph import Epilogue
 from cutecc.operations.epilogue.values import Output
 from cutecc.operations.kernels.access import Access, vector_copy
@@ -74,7 +77,8 @@ class WarpReduction:
                 return cutlass.Int32(0), True
 
     def _reduced(self, left: cute.TensorSSA, right: cute.TensorSSA) -> cute.TensorSSA:
-        return reduced(self.epilogue, self.output, left, right)
+        reduce = partial(reduced, self.epilogue, self.output, left, right)
+        return called_from(self.output.place, self.epilogue.name, reduce)
 
     def _folded(self, value: cute.TensorSSA) -> cute.TensorSSA:
         """The elements of a piece reduced to one, in pairs."""

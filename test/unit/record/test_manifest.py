@@ -20,6 +20,7 @@ from msgspec.structs import replace
 
 from cutecc.errors import RecordError
 from cutecc.record import Artifact, Compilation, Failure, Step, manifest
+from cutecc.record.compilation import Occupancy
 
 ROOT = Path(__file__).parents[3]
 SCHEMA = ROOT / "docs" / "manifest.schema.json"
@@ -187,3 +188,8 @@ def test_only_keys_without_a_default_are_required() -> None:
         if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
     ]
     assert manifest.json_schema()["required"] == ["schema", "version", *required]
+
+
+def test_an_occupancy_is_said_in_whole_percent_and_halves_go_up():
+    found = [Occupancy(128, 1, 1, fraction, []).percent for fraction in (0.625, 0.375, 0.125, 0.75, 1.0)]
+    assert found == [63, 38, 13, 75, 100]

@@ -16,7 +16,7 @@ import { baseExtensions } from "./base";
 import { foldMarks, folding } from "./folds";
 import { listed } from "./lines";
 import { type Shown, foldingSlot, shownOf } from "./text";
-import { allStretches, openStretch, stretchOpened, stretchesOf, unchangedFolded } from "./unchanged";
+import { aliasLines, allStretches, openStretch, stretchOpened, stretchesOf, unchangedFolded } from "./unchanged";
 import { visibleLines } from "./visible";
 
 /** A document, or the function of it that is compared: `offset` is its first line. */
@@ -100,8 +100,8 @@ function padded(number: number, width: number): string {
 }
 
 /** Editors fold and open the same stretches. */
-function folded(changed: Uint8Array, views: () => EditorView[]): { extension: Extension; open: (line: number) => void } {
-  const { field, stretchAt } = unchangedFolded(stretchesOf(changed));
+function folded(changed: Uint8Array, aliases: number, views: () => EditorView[]): { extension: Extension; open: (line: number) => void } {
+  const { field, stretchAt } = unchangedFolded(stretchesOf(changed, aliases));
   const open = (stretch: number) => {
     for (const view of views()) view.dispatch({ effects: stretchOpened.of(stretch) });
   };
@@ -126,11 +126,19 @@ export interface Comparison extends Shown {
   showUnchanged(all: boolean): void;
   /** Move to the next change, or the one before. */
   step(by: 1 | -1): void;
+  /** Show the first change of the code. */
+  begin(): void;
 }
 
-function comparisonOf(shown: Shown, main: EditorView, changed: Uint8Array): Comparison {
+function comparisonOf(shown: Shown, main: EditorView, changed: Uint8Array, aliases: number): Comparison {
   return {
     ...shown,
+    begin() {
+      const line = changed.indexOf(1, aliases);
+      if (line < 0) return;
+      const { from } = main.state.doc.line(line + 1);
+      main.dispatch({ effects: EditorView.scrollIntoView(from, { y: "center" }) });
+    },
     showUnchanged(all) {
       for (const view of shown.views) view.dispatch({ effects: allStretches.of(all) });
     },
@@ -151,7 +159,9 @@ export function showSplit(parent: HTMLElement, left: Side, right: Side, rows: Ro
   const marksOf = marksOfRows(rows, left, right);
   const views: EditorView[] = [];
   const changed = rows.kinds.map((kind) => (kind === SAME ? 0 : 1));
-  const unchanged = folded(changed, () => views);
+  const textOf = (side: Side, line: number | undefined) => (line === undefined || line < 0 ? "" : (side.lines[line] as string));
+  const aliases = aliasLines(changed.length, (row) => [textOf(left, rows.left[row]), textOf(right, rows.right[row])]);
+  const unchanged = folded(changed, aliases, () => views);
   const make = (side: Side, numbers: Int32Array, which: 0 | 1): EditorView => {
     const sign = which === 0 ? "removed" : "added";
     const alone = which === 0 ? REMOVED : ADDED;
@@ -193,7 +203,7 @@ export function showSplit(parent: HTMLElement, left: Side, right: Side, rows: Ro
     });
   follow(a, b);
   follow(b, a);
-  return comparisonOf(shownOf(views, b, unchanged.open), b, changed);
+  return comparisonOf(shownOf(views, b, unchanged.open), b, changed, aliases);
 }
 
 export function showUnified(parent: HTMLElement, left: Side, right: Side, rows: Rows, foldTypes: boolean): Comparison {
@@ -222,7 +232,8 @@ export function showUnified(parent: HTMLElement, left: Side, right: Side, rows: 
   const marksOf = marksOfRows(rows, left, right);
   const changed = Uint8Array.from(order, (line) => (line.kind === "same" ? 0 : 1));
   const views: EditorView[] = [];
-  const unchanged = folded(changed, () => views);
+  const aliases = aliasLines(texts.length, (line) => [texts[line] as string]);
+  const unchanged = folded(changed, aliases, () => views);
   const lineAt = (number: number): Line => order[number - 1] ?? { kind: "same", row: -1, paired: false };
   const width = String(Math.max(left.offset + left.lines.length, right.offset + right.lines.length)).length;
   const numbers = Int32Array.from(order, ({ kind, row }) => {
@@ -255,5 +266,5 @@ export function showUnified(parent: HTMLElement, left: Side, right: Side, rows: 
     }),
   });
   views.push(view);
-  return comparisonOf(shownOf(views, view, unchanged.open), view, changed);
+  return comparisonOf(shownOf(views, view, unchanged.open), view, changed, aliases);
 }

@@ -1,4 +1,7 @@
-/** Long stretches of unchanged lines, folded to a bar that says how many there are; a click or Enter on it opens them. */
+/**
+ * Long stretches of unchanged lines, and the names of types at a module's head, folded to a bar that says how many there
+ * are; a click or Enter on it opens them.
+ */
 
 import { Facet, type Range, StateEffect, StateField } from "@codemirror/state";
 import { Decoration, type DecorationSet, EditorView, WidgetType } from "@codemirror/view";
@@ -12,15 +15,33 @@ export interface Stretch {
   /** Lines of the editor, from 1, the last one included. */
   first: number;
   last: number;
+  /** Of names of types and attributes, whatever a pass did to them. */
+  aliases?: number;
 }
 
-/** The stretches to fold; `changed` holds for each line of the editor whether it is part of a change. */
-export function stretchesOf(changed: Uint8Array): Stretch[] {
+const ALIAS = /^[!#][A-Za-z_$][\w$]* = /;
+
+/** How many lines at the head of a module, of both texts, give types and attributes names; empty ones stand beside them. */
+export function aliasLines(lines: number, textsOf: (line: number) => readonly string[]): number {
+  let count = 0;
+  while (count < lines && textsOf(count).every((text) => text === "" || ALIAS.test(text))) count++;
+  return count;
+}
+
+/**
+ * The stretches to fold; `changed` holds for each line of the editor whether it is part of a change. The first `aliases`
+ * lines are one, unless nothing else differs.
+ */
+export function stretchesOf(changed: Uint8Array, aliases = 0): Stretch[] {
   const found: Stretch[] = [];
-  let start = 0;
-  for (let i = 0; i <= changed.length; i++) {
+  const isCode = changed.indexOf(1, aliases) >= 0;
+  const differ = changed.subarray(0, aliases).reduce((sum, each) => sum + each, 0);
+  const head = isCode && (differ > 0 || aliases >= LEAST) ? aliases : 0;
+  if (head > 0) found.push({ first: 1, last: head, aliases: differ });
+  let start = head;
+  for (let i = head; i <= changed.length; i++) {
     if (i < changed.length && changed[i] === 0) continue;
-    const first = start === 0 ? 0 : start + CONTEXT;
+    const first = start === head ? head : start + CONTEXT;
     const end = i === changed.length ? i : i - CONTEXT;
     if (end - first >= LEAST) found.push({ first: first + 1, last: end });
     start = i + 1;
@@ -37,7 +58,7 @@ export const allStretches = StateEffect.define<boolean>();
 class Bar extends WidgetType {
   constructor(
     readonly stretch: number,
-    readonly lines: number,
+    readonly text: string,
   ) {
     super();
   }
@@ -54,7 +75,7 @@ class Bar extends WidgetType {
     const button = document.createElement("button");
     button.type = "button";
     button.className = "cm-unchanged";
-    button.textContent = `⋯ ${this.lines.toLocaleString("en")} unchanged lines`;
+    button.textContent = this.text;
     button.addEventListener("click", () => view.state.facet(openStretch).forEach((open) => open(this.stretch)));
     return button;
   }
@@ -62,6 +83,12 @@ class Bar extends WidgetType {
   override ignoreEvent(): boolean {
     return true;
   }
+}
+
+function saidOf({ first, last, aliases }: Stretch): string {
+  const count = (last - first + 1).toLocaleString("en");
+  if (aliases === undefined) return `⋯ ${count} unchanged lines`;
+  return `⋯ ${count} names of types and attributes${aliases > 0 ? `, ${aliases.toLocaleString("en")} lines of them changed` : ""}`;
 }
 
 interface Folded {
@@ -72,9 +99,10 @@ interface Folded {
 export function unchangedFolded(stretches: readonly Stretch[]) {
   const build = (state: { doc: { line(n: number): { from: number; to: number } } }, closed: ReadonlySet<number>) => {
     const ranges: Range<Decoration>[] = [];
-    stretches.forEach(({ first, last }, i) => {
+    stretches.forEach((stretch, i) => {
       if (!closed.has(i)) return;
-      const widget = new Bar(i, last - first + 1);
+      const { first, last } = stretch;
+      const widget = new Bar(i, saidOf(stretch));
       ranges.push(Decoration.replace({ widget, block: true }).range(state.doc.line(first).from, state.doc.line(last).to));
     });
     return Decoration.set(ranges);

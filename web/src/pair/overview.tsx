@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import type { KernelResources } from "../data";
+import { percentOf } from "../numbers";
 import { resumedText } from "../status";
 import { selected, stops } from "../store";
 import type { OutputPair, Pair, PairSide, Results, RunPair } from "./data";
@@ -192,7 +193,7 @@ const RESOURCES: [name: string, of: (found: KernelResources) => number | null, u
   ["shared, dynamic", (found) => found.shared_dynamic_bytes, " B"],
   ["constants", (found) => found.constant_bytes, " B"],
   ["barriers", (found) => found.barriers, ""],
-  ["occupancy", (found) => (found.occupancy === null ? null : Math.round(found.occupancy.fraction * 100)), " %"],
+  ["occupancy", (found) => (found.occupancy === null ? null : percentOf(found.occupancy.fraction)), " %"],
 ];
 
 function Resources({ a, b }: { a: KernelResources | null; b: KernelResources | null }) {

@@ -5,6 +5,10 @@ import { type LineKey, lineKey } from "./chains";
 import { counters } from "./state";
 
 export interface Counted {
+  /** Instructions that warps executed, of all kernels. */
+  warpInstructions: number;
+  /** How many times as many sectors or passes over the banks as needed, of the kernel that takes most; 1 for none. */
+  excess: number;
   short: string;
   /** Every number, for a tooltip. */
   all: string;
@@ -33,13 +37,21 @@ export function inShort(counts: Counts): string {
   }
   if (of("matrix_operations") > 0) parts.push(`${number(of("matrix_operations"))} matrix operations`);
   if (of("thread_efficiency") > 0 && of("thread_efficiency") < 1) parts.push(`${percent(of("thread_efficiency"))} of threads take part`);
-  if (of("warps") > 0) parts.push(`${number(of("warps"))} warp${of("warps") === 1 ? "" : "s"}`);
+  if (of("warps") > 0) parts.push(`${number(of("warps"))} warp instruction${of("warps") === 1 ? "" : "s"}`);
   return parts.join(" · ");
 }
 
+function excessOf(counts: Counts): number {
+  const factor = (taken: string, needed: string) => (counts[taken] ?? 0) / (counts[needed] || Infinity);
+  return Math.max(1, factor("global_sectors", "global_ideal_sectors"), factor("shared_wavefronts", "shared_ideal_wavefronts"));
+}
+
+/** What the record calls its numbers, where that is not what people call them. */
+const NAMES: Record<string, string> = { warps: "warp instructions", threads: "thread instructions" };
+
 function inFull(counts: Counts): string {
   return Object.entries(counts)
-    .map(([name, value]) => `${name.replaceAll("_", " ")} ${name.endsWith("_efficiency") ? percent(value) : number(value)}`)
+    .map(([name, value]) => `${NAMES[name] ?? name.replaceAll("_", " ")} ${name.endsWith("_efficiency") ? percent(value) : number(value)}`)
     .join("\n");
 }
 
@@ -57,6 +69,8 @@ export const countedByLine = computed(() => {
     const shown = kernels.slice(0, MOST_KERNELS).map(({ counts }) => inShort(counts));
     const more = kernels.length > MOST_KERNELS ? [`and ${kernels.length - MOST_KERNELS} more kernels`] : [];
     return {
+      warpInstructions: kernels.reduce((sum, { counts }) => sum + (counts["warps"] ?? 0), 0),
+      excess: Math.max(...kernels.map(({ counts }) => excessOf(counts))),
       short: [...shown, ...more].join(several ? " | " : ""),
       all: [title, ...kernels.map(({ kernel, counts }) => `${several ? `${kernel}\n` : ""}${inFull(counts)}`)].join("\n\n"),
     };

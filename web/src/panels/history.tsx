@@ -1,14 +1,13 @@
 /** What became of the selected line: traced operations, the passes that changed them, PTX and SASS. */
 
-import type { EventKind, HistoryEvent } from "../data";
+import type { HistoryEvent } from "../data";
 import { type Document, documentOf } from "../documents";
 import { history, manifest, notice, stops, userLine } from "../store";
+import { EVENT_SIGNS } from "./event-signs";
 import { becomesCode, fateOf } from "./fate";
 import { counterpart } from "./counterpart";
 import { Overview } from "./overview";
 import { files, historyOf, indexOf, passName, ptx, reveal, sass, shortName, userLines } from "./state";
-
-const SIGNS: Record<EventKind, string> = { appeared: "+", changed: "~", split: "<", merged: ">", removed: "−" };
 
 function said({ kind, before, after }: HistoryEvent, becameCode: boolean): string {
   const count = (number: number) => `${number.toLocaleString("en")} operation${number === 1 ? "" : "s"}`;
@@ -70,7 +69,9 @@ export function HistoryPanel() {
       ) : (
         <ol class="events">
           <li>
-            <span class="sign">●</span>
+            <span class="sign" title="the traced module">
+              ●
+            </span>
             {found.traced > 0 ? (
               <button type="button" class="link" onClick={() => void open("0", line.file, line.line)}>
                 traced: {found.traced.toLocaleString("en")} operation{found.traced === 1 ? "" : "s"}
@@ -81,7 +82,9 @@ export function HistoryPanel() {
           </li>
           {found.events.map((event, at) => (
             <li key={at}>
-              <span class={`sign ${event.kind}`}>{SIGNS[event.kind] ?? "~"}</span>
+              <span class={`sign ${event.kind}`} title={EVENT_SIGNS[event.kind]?.[1]}>
+                {EVENT_SIGNS[event.kind]?.[0] ?? "~"}
+              </span>
               <button
                 type="button"
                 class="link"
@@ -116,7 +119,9 @@ function Reached({ what, count, documents, file, line }: ReachedProps) {
   const target = documents.find((each) => indexOf(each).count(file, line) > 0);
   return (
     <li>
-      <span class="sign">{count > 0 ? "▸" : "∅"}</span>
+      <span class="sign" title={count > 0 ? `instructions in ${what}` : `nothing in ${what}`}>
+        {count > 0 ? "▸" : "∅"}
+      </span>
       {target === undefined ? (
         <span class="muted">no instruction in {what}</span>
       ) : (

@@ -3,21 +3,23 @@
 import type { LineHistory } from "../data";
 import { history, manifest } from "../store";
 import { fateOf } from "./fate";
+import { Whose, isOwn, isShown } from "./ownership";
 import { files, passName, select, shortName, userLines } from "./state";
 
 const MOST = 12;
 
 export function Overview() {
-  const all = history.value?.lines ?? [];
+  const all = (history.value?.lines ?? []).filter((each) => isShown(each.file));
   const machine = all.some((each) => each.sass > 0) ? "sass" : "ptx";
-  const code = all.filter((each) => each[machine] > 0).sort((a, b) => b[machine] - a[machine]);
+  const code = all.filter((each) => each[machine] > 0).sort((a, b) => ownFirst(a, b) || b[machine] - a[machine]);
   const gone = all
     .filter((each) => each.traced > 0 && each.ptx + each.sass === 0 && each.events.some((event) => event.after === 0))
-    .sort((a, b) => b.traced - a.traced);
+    .sort((a, b) => ownFirst(a, b) || b.traced - a.traced);
   const compiled = manifest.value?.status === "ok" && code.length > 0;
   return (
     <section class="panel overview" aria-label="Lines">
       <p class="muted">Select a line of the source, an operation or an instruction to see what each pass made of it.</p>
+      <Whose />
       {compiled && <Lines title={`Most ${machine.toUpperCase()} instructions`} lines={code} said={(each) => each[machine].toLocaleString("en")} />}
       {compiled && gone.length > 0 && (
         <Lines title="Nothing left" lines={gone} said={(each) => fateOf(each, null, passName)} wide />
@@ -25,6 +27,9 @@ export function Overview() {
     </section>
   );
 }
+
+/** Orders lines: the user's own before a library's. */
+const ownFirst = (a: LineHistory, b: LineHistory) => Number(isOwn(b.file)) - Number(isOwn(a.file));
 
 interface LinesProps {
   title: string;

@@ -1,9 +1,10 @@
-/** All remarks of a record, with what made them and the lines that they are about. */
+/** All remarks of a record, the worst first, with what made them and the lines that they are about. */
 
 import { computed } from "@preact/signals";
 import type { Remark } from "../data";
 import { manifest } from "../store";
 import { type LineKey, lineKey } from "./chains";
+import { worstFirst } from "./cost";
 import { files } from "./state";
 
 export interface FoundRemark {
@@ -39,7 +40,7 @@ export const remarks = computed<FoundRemark[]>(() => {
   for (const analysis of record.analyses ?? []) add(analysis.remarks, analysis.name, false);
   for (const step of record.steps) add(step.remarks ?? [], step.name, true);
   add(record.warnings ?? [], "compilation", true);
-  return found;
+  return found.sort((a, b) => worstFirst(a.remark, b.remark));
 });
 
 export const remarksByLine = computed(() => {
@@ -53,10 +54,6 @@ export const remarksByLine = computed(() => {
   }
   return found;
 });
-
-/** Signs tell severities apart without colour. */
-export const SIGNS: Record<Remark["severity"], string> = { error: "✗", warning: "▲", remark: "●", note: "○" };
-export const SEVERITIES = ["error", "warning", "remark", "note"] as const;
 
 /** Numbers of a remark as people read them; their names hold the units. */
 export function numbersOf(remark: Remark): [name: string, value: string][] {

@@ -2,12 +2,14 @@
 
 import { signal } from "@preact/signals";
 import { manifest } from "../store";
-import { type FoundRemark, SEVERITIES, SIGNS, numbersOf, remarks } from "./remarks-of";
+import { GRADES, SIGNS, gradeOf } from "./cost";
+import { Whose, isShown } from "./ownership";
+import { type FoundRemark, numbersOf, remarks } from "./remarks-of";
 import { files, select, shortName } from "./state";
 
 /** The analysis or pass whose remarks are shown; empty: all. */
 const from = signal("");
-const least = signal<(typeof SEVERITIES)[number]>("note");
+const least = signal<(typeof GRADES)[number]>("note");
 
 export function RemarksPanel() {
   const all = remarks.value;
@@ -16,16 +18,19 @@ export function RemarksPanel() {
   const shown = all.filter(
     (each) =>
       (from.value === "" || each.from === from.value) &&
-      SEVERITIES.indexOf(each.remark.severity) <= SEVERITIES.indexOf(least.value),
+      GRADES.indexOf(gradeOf(each.remark)) <= GRADES.indexOf(least.value) &&
+      (each.place === null || isShown(each.place.file)),
   );
   const failures = analyses.filter((each) => each.failure !== null);
   if (makers.length === 0) return <p class="empty muted">No pass and no analysis had anything to say.</p>;
   if (all.length === 0 && failures.length === 0) {
     return <p class="empty muted">Nothing to remark on. Looked: {makers.join(", ")}.</p>;
   }
-  const groups = makers
-    .map((maker) => ({ maker, own: shown.filter((each) => each.from === maker) }))
-    .filter(({ own }) => own.length > 0);
+  // Remarks come worst first, and so do those who made them.
+  const groups = [...new Set(shown.map((each) => each.from))].map((maker) => ({
+    maker,
+    own: shown.filter((each) => each.from === maker),
+  }));
   return (
     <section class="panel remarks" aria-label="Remarks">
       <div class="row remark-filter">
@@ -44,15 +49,16 @@ export function RemarksPanel() {
           At least{" "}
           <select
             value={least.value}
-            onChange={(event) => (least.value = event.currentTarget.value as (typeof SEVERITIES)[number])}
+            onChange={(event) => (least.value = event.currentTarget.value as (typeof GRADES)[number])}
           >
-            {SEVERITIES.map((severity) => (
-              <option key={severity} value={severity}>
-                {SIGNS[severity]} {severity}
+            {GRADES.map((grade) => (
+              <option key={grade} value={grade}>
+                {SIGNS[grade]} {grade}
               </option>
             ))}
           </select>
         </label>
+        <Whose />
       </div>
       {failures.map((each) => (
         <p key={each.name} class="note">
@@ -78,10 +84,11 @@ export function RemarksPanel() {
 
 function Remark({ found: { remark, place } }: { found: FoundRemark }) {
   const numbers = numbersOf(remark);
+  const grade = gradeOf(remark);
   return (
     <li class="remark">
-      <span class={`severity ${remark.severity}`}>
-        {SIGNS[remark.severity]} {remark.severity}
+      <span class={`severity ${grade}`}>
+        {SIGNS[grade]} {grade}
       </span>
       {place === null ? (
         remark.location && <span class="muted">{remark.location}</span>

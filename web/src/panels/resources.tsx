@@ -1,7 +1,9 @@
 /** What a kernel takes of the hardware, and what its instructions are. */
 
 import type { KernelMix, KernelResources } from "../data";
-import { manifest, userLine } from "../store";
+import { manifest, userLine, whose } from "../store";
+import { percentOf } from "../numbers";
+import { Whose, hasBoth, isShown } from "./ownership";
 import { files, kernels, mix, shortName } from "./state";
 
 export function ResourcesPanel() {
@@ -16,6 +18,7 @@ export function ResourcesPanel() {
           --report or --line-info.
         </p>
       )}
+      <Whose />
       {names.map((name) => (
         <Kernel
           key={name}
@@ -85,7 +88,7 @@ function Taken({ resources }: { resources: KernelResources }) {
             "not known: the block's size is only known when it runs"
           ) : (
             <>
-              {Math.round(occupancy.fraction * 100)} %: {occupancy.blocks_per_sm} block{occupancy.blocks_per_sm === 1 ? "" : "s"} of{" "}
+              {percentOf(occupancy.fraction)} %: {occupancy.blocks_per_sm} block{occupancy.blocks_per_sm === 1 ? "" : "s"} of{" "}
               {occupancy.block_threads} threads on a multiprocessor, {occupancy.warps_per_sm} warps
               <Bar share={occupancy.fraction} />
               {occupancy.limited_by.length > 0 && <>limited by {occupancy.limited_by.join(" and ")}</>}
@@ -108,11 +111,12 @@ function Bar({ share, part = 0 }: { share: number; part?: number }) {
 
 function Mapped({ mix }: { mix: KernelMix }) {
   if (mix.instructions === 0) return null;
+  const shareOf = (count: number) => `${((100 * count) / mix.instructions).toFixed(1)} %`;
   return (
     <details class="mapped">
       <summary>
-        {((100 * mix.mapped) / mix.instructions).toFixed(1)} % of {mix.instructions.toLocaleString("en")} SASS instructions belong to
-        a line of yours
+        {shareOf(mix.mapped)} of {mix.instructions.toLocaleString("en")} SASS instructions belong to a line of the source
+        {hasBoth() && mix.own !== undefined && `, ${shareOf(mix.own)} to a line of yours`}
       </summary>
       <p>
         {mix.mapped.toLocaleString("en")} instructions count: their line is a statement inside the kernel or a function that it
@@ -123,9 +127,31 @@ function Mapped({ mix }: { mix: KernelMix }) {
   );
 }
 
-function Classes({ mix }: { mix: KernelMix }) {
+interface Part {
+  head: string;
+  what: string;
+  classes: Record<string, number>;
+}
+
+/** The part of a kernel's instructions that is set against all: the selected line's, or those of the files that are listed. */
+function partOf(mix: KernelMix): Part | null {
   const line = userLine.value;
-  const own = line === null ? undefined : mix.lines.find((each) => each.file === line.file && each.line === line.line);
+  const sum = (lines: KernelMix["lines"]) => {
+    const classes: Record<string, number> = {};
+    for (const each of lines) for (const [name, count] of Object.entries(each.classes)) classes[name] = (classes[name] ?? 0) + count;
+    return classes;
+  };
+  if (line !== null) {
+    const classes = sum(mix.lines.filter((each) => each.file === line.file && each.line === line.line));
+    return { head: "line", what: `line: ${shortName(line.file, files.value)}:${line.line}`, classes };
+  }
+  if (whose.value === "all" || !hasBoth()) return null;
+  const what = whose.value === "mine" ? "mine: lines of yours" : "library: lines of cutecc and of installed packages";
+  return { head: whose.value, what, classes: sum(mix.lines.filter((each) => isShown(each.file))) };
+}
+
+function Classes({ mix }: { mix: KernelMix }) {
+  const part = partOf(mix);
   const classes = Object.entries(mix.classes).sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));
   const most = classes[0]?.[1] ?? 1;
   const total = Math.max(1, mix.instructions);
@@ -133,12 +159,7 @@ function Classes({ mix }: { mix: KernelMix }) {
     <table class="classes">
       <caption>
         SASS instructions by class
-        {line !== null && (
-          <span class="muted">
-            {" "}
-            · line: {shortName(line.file, files.value)}:{line.line}
-          </span>
-        )}
+        {part !== null && <span class="muted"> · {part.what}</span>}
       </caption>
       <thead>
         <tr>
@@ -149,9 +170,9 @@ function Classes({ mix }: { mix: KernelMix }) {
           <th scope="col" class="number">
             %
           </th>
-          {line !== null && (
+          {part !== null && (
             <th scope="col" class="number">
-              line
+              {part.head}
             </th>
           )}
           <th>
@@ -165,9 +186,9 @@ function Classes({ mix }: { mix: KernelMix }) {
             <th scope="row">{name}</th>
             <td class="number">{count.toLocaleString("en")}</td>
             <td class="number">{((100 * count) / total).toFixed(1)}</td>
-            {line !== null && <td class="number">{own?.classes[name]?.toLocaleString("en") ?? "·"}</td>}
+            {part !== null && <td class="number">{part.classes[name]?.toLocaleString("en") ?? "·"}</td>}
             <td class="bar-cell">
-              <Bar share={count / most} part={(own?.classes[name] ?? 0) / most} />
+              <Bar share={count / most} part={(part?.classes[name] ?? 0) / most} />
             </td>
           </tr>
         ))}

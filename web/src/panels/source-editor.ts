@@ -13,8 +13,10 @@ import {
   keymap,
   lineNumbers,
 } from "@codemirror/view";
-import type { Remark } from "../data";
 import { picking } from "../editor/picking";
+import { shortCount } from "../numbers";
+import { type Grade, SIGNS } from "./cost";
+import type { Counted } from "./counted";
 import { python } from "./python";
 
 /** What is known of one line. */
@@ -25,9 +27,9 @@ export interface LineFacts {
   sass: number;
   /** Why there is nothing, in words. */
   fate: string;
-  remarks: { severity: Remark["severity"]; sign: string; text: string; from: string; numbers: string }[];
+  remarks: { grade: Grade; text: string; from: string; numbers: string }[];
   /** What the emulator counted. */
-  counted: { short: string; all: string } | null;
+  counted: Counted | null;
   lit: "own" | "chain" | null;
 }
 
@@ -65,6 +67,8 @@ export function sourceEditor(
         count("here", (each) => each.here ?? 0, facts),
         count("ptx", (each) => each.ptx, facts),
         count("sass", (each) => each.sass, facts),
+        counters("warp", ({ warpInstructions }) => (warpInstructions > 0 ? shortCount(warpInstructions) : ""), facts),
+        counters("mem", ({ excess }) => (excess > 1 ? `${excess < 9.95 ? Number(excess.toFixed(1)) : Math.round(excess)}×` : ""), facts),
         signs(facts),
         lineNumbers(),
         decorations(facts),
@@ -77,7 +81,12 @@ export function sourceEditor(
   });
   // Remarks below lines are as wide as what is seen, not as the longest line.
   const gutterBox = view.scrollDOM.querySelector<HTMLElement>(".cm-gutters");
+  let room = 0;
   const measured = new ResizeObserver(() => {
+    const left = view.scrollDOM.clientHeight;
+    // When the editor is made, nobody knows yet what will stand below it.
+    if (room === 0 || left < room) keepCaretInView(view, room || Infinity);
+    room = left;
     const gutters = gutterBox?.offsetWidth ?? 0;
     view.dom.style.setProperty("--gutters", `${gutters}px`);
     view.dom.style.setProperty("--room", `${Math.max(160, view.scrollDOM.clientWidth - gutters - 4)}px`);
@@ -109,6 +118,15 @@ export function sourceEditor(
       });
     },
   };
+}
+
+/** The caret's line stays to be seen when the editor loses room, as to what is said below it of the selected line. */
+function keepCaretInView(view: EditorView, before: number): void {
+  const { head } = view.state.selection.main;
+  const block = view.lineBlockAt(head);
+  const bottom = block.bottom - view.scrollDOM.scrollTop;
+  if (bottom > view.scrollDOM.clientHeight && bottom <= before + block.height)
+    view.dispatch({ effects: EditorView.scrollIntoView(head, { y: "nearest", yMargin: 2 }) });
 }
 
 const NAMES = { here: "here", ptx: "in PTX", sass: "in SASS" };
@@ -150,23 +168,56 @@ function count(what: keyof typeof NAMES, of: (facts: LineFacts) => number, facts
   });
 }
 
+class Counter extends GutterMarker {
+  constructor(
+    private readonly text: string,
+    private readonly all: string,
+  ) {
+    super();
+  }
+
+  override eq(other: Counter): boolean {
+    return other.text === this.text && other.all === this.all;
+  }
+
+  override toDOM(): HTMLElement {
+    const box = document.createElement("span");
+    box.textContent = this.text;
+    box.title = this.all;
+    return box;
+  }
+}
+
+/** A column of what the emulator counted. */
+function counters(name: string, said: (counted: Counted) => string, facts: (line: number) => LineFacts): Extension {
+  return gutter({
+    class: `cm-count cm-counter cm-counter-${name}`,
+    renderEmptyElements: true,
+    lineMarker(view, block) {
+      const { counted } = facts(view.state.doc.lineAt(block.from).number);
+      const text = counted === null ? "" : said(counted);
+      return counted === null || text === "" ? null : new Counter(text, counted.all);
+    },
+    lineMarkerChange: (update) => update.transactions.some((each) => each.effects.some((one) => one.is(changed))),
+  });
+}
+
 class Sign extends GutterMarker {
   constructor(
-    private readonly sign: string,
-    private readonly severity: string,
+    private readonly grade: Grade,
     private readonly text: string,
   ) {
     super();
   }
 
   override eq(other: Sign): boolean {
-    return other.sign === this.sign && other.text === this.text;
+    return other.grade === this.grade && other.text === this.text;
   }
 
   override toDOM(): HTMLElement {
     const box = document.createElement("span");
-    box.textContent = this.sign;
-    box.className = `severity ${this.severity}`;
+    box.textContent = SIGNS[this.grade];
+    box.className = `severity ${this.grade}`;
     box.title = this.text;
     return box;
   }
@@ -178,7 +229,7 @@ function signs(facts: (line: number) => LineFacts): Extension {
     lineMarker(view, block) {
       const { remarks } = facts(view.state.doc.lineAt(block.from).number);
       const first = remarks[0];
-      return first === undefined ? null : new Sign(first.sign, first.severity, remarks.map((each) => each.text).join("\n"));
+      return first === undefined ? null : new Sign(first.grade, remarks.map((each) => each.text).join("\n"));
     },
     lineMarkerChange: (update) => update.transactions.some((each) => each.effects.some((one) => one.is(changed))),
   });
@@ -200,11 +251,11 @@ class Below extends WidgetType {
     const box = document.createElement("div");
     box.className = "cm-remarks";
     box.style.paddingLeft = `min(${this.indent}ch, 15%)`;
-    for (const { severity, sign, text, from, numbers } of this.remarks) {
+    for (const { grade, text, from, numbers } of this.remarks) {
       const row = box.appendChild(document.createElement("div"));
       const mark = row.appendChild(document.createElement("span"));
-      mark.className = `severity ${severity}`;
-      mark.textContent = `${sign} ${severity}`;
+      mark.className = `severity ${grade}`;
+      mark.textContent = `${SIGNS[grade]} ${grade}`;
       row.append(` ${text} `);
       const maker = row.appendChild(document.createElement("span"));
       maker.className = "muted";
@@ -223,20 +274,18 @@ class Behind extends WidgetType {
   constructor(
     private readonly text: string,
     private readonly kind: string,
-    private readonly title = "",
   ) {
     super();
   }
 
   override eq(other: Behind): boolean {
-    return other.text === this.text && other.kind === this.kind && other.title === this.title;
+    return other.text === this.text && other.kind === this.kind;
   }
 
   override toDOM(): HTMLElement {
     const box = document.createElement("span");
     box.className = `cm-behind ${this.kind}`;
     box.textContent = this.text;
-    if (this.title !== "") box.title = this.title;
     return box;
   }
 }
@@ -253,10 +302,6 @@ function decorations(facts: (line: number) => LineFacts): Extension {
       const found = facts(number);
       const line = doc.line(number);
       if (found.lit !== null) builder.add(line.from, line.from, LIT[found.lit]);
-      if (found.counted !== null) {
-        const widget = new Behind(found.counted.short, "counted", found.counted.all);
-        builder.add(line.to, line.to, Decoration.widget({ widget, side: 1 }));
-      }
       if (found.lit === "own" && found.fate !== "")
         builder.add(line.to, line.to, Decoration.widget({ widget: new Behind(found.fate, "fate"), side: 2 }));
       if (found.remarks.length > 0) {

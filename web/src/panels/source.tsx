@@ -2,12 +2,14 @@
 
 import { computed, effect, signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { notice, stop, userLine } from "../store";
+import { notice, stop, userLine, whose } from "../store";
 import { lineKey } from "./chains";
 import { fateOf } from "./fate";
 import { countedByLine } from "./counted";
 import { kernelLine } from "./kernel-line";
-import { SIGNS, SEVERITIES, numbersOf, remarksByLine } from "./remarks-of";
+import { gradeOf } from "./cost";
+import { Whose, isShown } from "./ownership";
+import { numbersOf, remarksByLine } from "./remarks-of";
 import { type LineFacts, type SourceEditor, sourceEditor } from "./source-editor";
 import {
   chains,
@@ -29,7 +31,13 @@ import "./source.css";
 /** The file that is open; null: the first. */
 const openFile = signal<string | null>(null);
 const showRemarks = signal(true);
-const file = computed(() => openFile.value ?? files.value[0] ?? null);
+const showCounters = signal(true);
+/** Those that the filter lets through. */
+const listedFiles = computed(() => files.value.filter(isShown));
+const file = computed(() => {
+  const open = openFile.value;
+  return open !== null && listedFiles.value.includes(open) ? open : (listedFiles.value[0] ?? null);
+});
 
 /** Lines of the selected operation's or instruction's chains besides the user's line. */
 const chainLines = computed(() => {
@@ -57,15 +65,12 @@ function factsOf(name: string, line: number): LineFacts {
     ptx: instructionsOf(name, line, ptx.value),
     sass: instructionsOf(name, line, sass.value),
     fate: here === 0 ? fate(name, line) : "",
-    remarks: [...remarks]
-      .sort((a, b) => SEVERITIES.indexOf(a.remark.severity) - SEVERITIES.indexOf(b.remark.severity))
-      .map(({ remark, from }) => ({
-        severity: remark.severity,
-        sign: SIGNS[remark.severity],
-        text: remark.message,
-        from,
-        numbers: numbersOf(remark).map(([name, value]) => `${name} ${value}`).join("\n"),
-      })),
+    remarks: remarks.map(({ remark, from }) => ({
+      grade: gradeOf(remark),
+      text: remark.message,
+      from,
+      numbers: numbersOf(remark).map(([name, value]) => `${name} ${value}`).join("\n"),
+    })),
     counted: countedByLine.value.get(lineKey(name, line)) ?? null,
     lit: own ? "own" : chainLines.value.has(lineKey(name, line)) ? "chain" : null,
   };
@@ -132,6 +137,8 @@ export function SourcePanel() {
       const line = userLine.value;
       if (line === null || userLines.value?.sources[line.file] === undefined) return;
       openFile.value = line.file;
+      // What a line leads to is shown, whatever is listed.
+      if (!isShown(line.file)) whose.value = "all";
       if (editor?.view.hasFocus !== true) editor?.reveal(line.line);
     });
     return () => {
@@ -141,12 +148,15 @@ export function SourcePanel() {
       editor?.destroy();
     };
   }, []);
-  const names = files.value;
+  const names = listedFiles.value;
   // A column is left out that would be empty, or the same as that of the text that is shown.
   const kind = shown.value?.kind;
   const withPtx = ptx.value.length > 0 && kind !== "ptx";
   const withSass = sass.value.length > 0 && kind !== "sass";
-  const without = `${withPtx ? "" : " without-ptx"}${withSass ? "" : " without-sass"}${remarksByLine.value.size > 0 ? "" : " without-signs"}`;
+  const counted = countedByLine.value.size > 0;
+  const withCounters = counted && showCounters.value;
+  const hidden = { ptx: !withPtx, sass: !withSass, counters: !withCounters, signs: remarksByLine.value.size === 0 };
+  const without = Object.entries(hidden).map(([what, isHidden]) => (isHidden ? ` without-${what}` : "")).join("");
   return (
     <section class={`source-pane${without}`} aria-label="Source">
       {names.length === 0 ? (
@@ -155,7 +165,10 @@ export function SourcePanel() {
         </p>
       ) : (
         <>
-          <Files names={names} />
+          <div class="files">
+            <Files names={names} />
+            <Whose />
+          </div>
           <div class="count-heads">
             <span aria-hidden="true" title="Operations or instructions in the text that is shown">
               here
@@ -169,6 +182,22 @@ export function SourcePanel() {
               <span aria-hidden="true" title="Instructions in SASS">
                 SASS
               </span>
+            )}
+            {withCounters && (
+              <>
+                <span class="of-counters" aria-hidden="true" title="Warp instructions that the emulator executed: an instruction that a warp executes counts once">
+                  warp
+                </span>
+                <span aria-hidden="true" title="How many times as many sectors of global memory, or passes over the banks of shared memory, as the bytes need">
+                  mem
+                </span>
+              </>
+            )}
+            {counted && (
+              <label class="check" title="Counters of the emulator, in two columns: warp instructions, and memory traffic over what is needed">
+                <input type="checkbox" checked={showCounters.value} onChange={() => (showCounters.value = !showCounters.value)} />
+                counters
+              </label>
             )}
             {remarksByLine.value.size > 0 && (
               <label class="check">
@@ -231,6 +260,11 @@ function Selected() {
             ? countHere(found.here)
             : `nothing here${found.fate === "" ? "" : `: ${found.fate}`}`}
         </span>
+        {found.counted !== null && (
+          <span class="counted" title={found.counted.all}>
+            emulator: {found.counted.short}
+          </span>
+        )}
         <button type="button" class="quiet" title="Select no line (Escape)" onClick={() => select(null)}>
           Clear
         </button>

@@ -94,7 +94,10 @@ export function shortName(file: string, among: readonly string[]): string {
 
 export const files = computed(() => orderedFiles(userLines.value, manifest.value?.source ?? null));
 
-/** Files with a source, the kernel's own first. */
+/** Files that are not the user's own. */
+export const library = computed(() => new Set(userLines.value?.library ?? []));
+
+/** Files with a source: the user's own first, of these the kernel's. */
 function orderedFiles(lines: UserLines | null, source: string | null): string[] {
   const names = Object.keys(lines?.sources ?? {});
   const own = (source ?? "").replace(/:[^/:]*$/, "");
@@ -107,7 +110,9 @@ function orderedFiles(lines: UserLines | null, source: string | null): string[] 
     own !== "" && (name === own || name.endsWith(`/${own}`) || own.endsWith(`/${name}`))
       ? -Infinity
       : -(outermost.get(name) ?? 0);
-  return names.sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
+  const libraries = new Set(lines?.library ?? []);
+  const group = (name: string) => Number(libraries.has(name));
+  return names.sort((a, b) => group(a) - group(b) || rank(a) - rank(b) || (a < b ? -1 : 1));
 }
 
 /** Load what the panels need, and follow what is picked in the middle. */

@@ -50,7 +50,7 @@ export function PictureDialog() {
           {common !== null && picture !== undefined && "grids" in picture ? (
             <Grids key={text} picture={picture} common={common} />
           ) : (
-            <p class="reason">No picture: {picture !== undefined && "reason" in picture ? picture.reason : "the page holds none"}.</p>
+            <p class="reason">The page holds no such picture.</p>
           )}
         </>
       )}

@@ -8,7 +8,7 @@ import { visibleLines } from "../editor/visible";
 import { layouts } from "../panels/state";
 import { notice } from "../store";
 import { openPicture } from "./state";
-import { type Link, aliasesOf, linksOf } from "./texts";
+import { type Link, aliasesOf, linksOf, whyNoPicture } from "./texts";
 
 const LONGEST = 20_000;
 const loaded = StateEffect.define<null>();
@@ -82,7 +82,10 @@ export function openLayoutAtCaret(view: EditorView, document: Document): void {
   if (openAt(view, find, head)) return;
   const links = find(view.state.doc.lineAt(head).text);
   if (links.length > 0) openPicture(links.map((link) => link.text), 0);
-  else notice.value = "no layout in this line";
+  else {
+    const why = whyNoPicture(view.state.doc.lineAt(head).text, layouts.peek()?.pictures ?? {});
+    notice.value = why === "" ? "no layout in this line" : `no picture of this layout: ${why}`;
+  }
 }
 
 function decorate(view: EditorView, find: Find): DecorationSet {

@@ -27,19 +27,34 @@ export function aliasesOf(lines: readonly string[]): Map<string, string> {
   return found;
 }
 
-/** The layouts of a line from left to right; a whole type comes before the layouts within it. */
+/** Of those without a picture, as with a shape that only a launch knows, the page has the reason. */
+function isDrawn(pictures: Layouts["pictures"], text: string): boolean {
+  return Object.hasOwn(pictures, text) && "grids" in (pictures[text] as object);
+}
+
+/** Why the layouts of a line have no picture; empty where it holds none. */
+export function whyNoPicture(line: string, pictures: Layouts["pictures"]): string {
+  const texts = [...line.matchAll(TYPES)].map((match) => match[0]).concat([...line.matchAll(QUOTED)].map((match) => match[1] as string));
+  for (const text of texts) {
+    const found = Object.hasOwn(pictures, text) ? pictures[text] : undefined;
+    if (found !== undefined && "reason" in found) return found.reason;
+  }
+  return "";
+}
+
+/** The layouts of a line that are drawn, from left to right; a whole type comes before the layouts within it. */
 export function linksOf(line: string, aliases: ReadonlyMap<string, string>, pictures: Layouts["pictures"]): Link[] {
   if (!line.includes("!") && !line.includes('"')) return [];
   const found: Link[] = [];
   const free = (from: number, to: number) => found.every((each) => to <= each.from || from >= each.to);
   for (const match of line.matchAll(TYPES)) {
     const text = match[0];
-    if (Object.hasOwn(pictures, text)) found.push({ from: match.index, to: match.index + text.length, text });
+    if (isDrawn(pictures, text)) found.push({ from: match.index, to: match.index + text.length, text });
   }
   for (const match of line.matchAll(QUOTED)) {
     const text = match[1] as string;
     const from = match.index + 1;
-    if (Object.hasOwn(pictures, text) && free(from, from + text.length)) found.push({ from, to: from + text.length, text });
+    if (isDrawn(pictures, text) && free(from, from + text.length)) found.push({ from, to: from + text.length, text });
   }
   if (!DEFINITION.test(line)) {
     for (const match of line.matchAll(ALIAS)) {
