@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import click
@@ -15,6 +15,8 @@ from cutecc.cli.again import with_stages
 from cutecc.cli.headings import wrapped
 from cutecc.cli.paging import When, in_colour, paging_options, show, width
 from cutecc.cli.records import read_record, record_argument, target_option
+from cutecc.cli.sass_columns import choose_columns, row
+from cutecc.cli.sass_listing import annotated_code
 from cutecc.errors import SourceLocation, UsageError
 from cutecc.passes.generation.choice import CODE_GENERATION
 from cutecc.record import Compilation
@@ -31,6 +33,7 @@ _MOST = 12
 _LABELS: dict[Kind, str] = {"ptx": "PTX", "sass": "SASS"}
 _PLACE = re.compile(r"(.+?):([0-9]{1,9})(?::[0-9]{1,9})?", re.DOTALL)
 """A column, as `cutecc check` prints one, is not looked at."""
+_INDENT = "  "
 _EPILOG = """\b
 Examples:
   cutecc explain cutecc-out/gemm-sm_90a gemm.py:128
@@ -80,7 +83,8 @@ def _lines(
     for kind, label in _LABELS.items():
         if instructions := found.instructions.get(kind):
             yield ""
-            yield from _instructions(label, instructions, most)
+            rows = _sass_rows(compilation, instructions[:most], columns) if kind == "sass" else map(_line, instructions)
+            yield from _instructions(label, instructions, rows, most)
     if found.remarks:
         yield ""
     for remark in found.remarks:
@@ -147,14 +151,31 @@ def _outcome(compilation: Compilation, found: Explanation, names: dict[int, str]
         yield f"nothing left: folded away by {last}"
 
 
-def _instructions(label: str, instructions: list[Instruction], most: int | None) -> Iterator[str]:
+def _instructions(label: str, instructions: list[Instruction], rows: Iterable[str], most: int | None) -> Iterator[str]:
     kernels = Counter(short_kernel_name(each.function) for each in instructions)
     yield click.style(f"{label}", bold=True) + f" of {', '.join(kernels)}"
-    for each in instructions[:most]:
-        doubt = "  (probably)" if each.inferred else ""
-        yield f"{each.number:>6}  {' '.join(each.text.split())}{doubt}"
+    for each, shown in zip(instructions[:most], rows, strict=False):
+        yield f"{shown}  (probably)" if each.inferred else shown
     if most and len(instructions) > most:
         yield f"        … and {len(instructions) - most} more: --all shows them"
+
+
+def _line(instruction: Instruction) -> str:
+    return f"{instruction.number:>6}  {' '.join(instruction.text.split())}"
+
+
+def _sass_rows(compilation: Compilation, instructions: list[Instruction], width: int | None) -> Iterator[str]:
+    """Instructions in the columns of `cutecc show --sass`."""
+    wanted: dict[str, list[int]] = {}
+    for each in instructions:
+        wanted.setdefault(each.function, []).append(each.number - 1)
+    known = {each.function.name: each for each in annotated_code(compilation)}
+    for name, lines in wanted.items():
+        annotated = known[name]
+        numbers = {each.line: number for number, each in enumerate(annotated.function.instructions)}
+        columns = choose_columns(annotated, [numbers[line] for line in lines], width, margin=len(_INDENT))
+        for line in lines:
+            yield row(annotated, numbers[line], columns, margin=_INDENT)
 
 
 def _count(count: int, what: str) -> str:

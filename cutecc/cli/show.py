@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import click
 
 from cutecc.cli.again import with_stages
-from cutecc.cli.paging import When, in_colour, paging_options
+from cutecc.cli.paging import When, in_colour, paging_options, width
 from cutecc.cli.paging import show as show_lines
 from cutecc.cli.records import (
     StageText,
@@ -20,6 +22,7 @@ from cutecc.cli.records import (
     target_option,
     text_of,
 )
+from cutecc.cli.sass_listing import sass_listing
 from cutecc.errors import RecordError, UsageError
 from cutecc.record import ArtifactKind, Compilation
 from cutecc.record.stages import Stages, stages_of
@@ -34,6 +37,9 @@ Examples:
   cutecc show cutecc-out/gemm-sm_90a --after cse#1 --function kernel --locations
   cutecc show gemm.cutecc --target sm_90a --sass
 
+Columns of --sass: offset; control code, B--2---:R-:W1:Y:S04 for waits for barrier 2, sets none when its operands
+are read, 1 when its results are written, yields, stalls 4 cycles; guard; opcode; operands; live registers; line.
+
 The record has stages when it was compiled with --dump-after=all or --report, into a bundle with --bundle-dumps.
 """
 _NAMES: dict[ArtifactKind, str] = {"ptx": "PTX", "sass": "SASS", "llvm-ir": "LLVM IR"}
@@ -45,8 +51,9 @@ _NAMES: dict[ArtifactKind, str] = {"ptx": "PTX", "sass": "SASS", "llvm-ir": "LLV
 @function_option
 @click.option("--locations", is_flag=True, help="Say beside each operation or instruction where it comes from.")
 @click.option("--ptx", is_flag=True, help="The PTX.")
-@click.option("--sass", is_flag=True, help="The machine code.")
+@click.option("--sass", is_flag=True, help="The machine code, in columns.")
 @click.option("--llvm", is_flag=True, help="The LLVM IR.")
+@click.option("--raw", is_flag=True, help="With --sass: as nvdisasm prints it.")
 @fold_option
 @target_option
 @paging_options
@@ -58,6 +65,7 @@ def show(
     ptx: bool,
     sass: bool,
     llvm: bool,
+    raw: bool,
     no_fold: bool,
     target: str | None,
     colour: When,
@@ -70,11 +78,17 @@ def show(
     wanted = [option for option, given in (("--ptx", ptx), ("--sass", sass), ("--llvm", llvm)) if given]
     if len(wanted) > 1:
         raise UsageError(f"{' and '.join(wanted)}: one at a time")
+    if raw and not sass:
+        raise UsageError("--raw is for --sass: all else is printed as it is")
     if wanted and after:
         raise UsageError(f"--after chooses a stage, and {wanted[0]} what came of the last")
     kind: ArtifactKind | None = "ptx" if ptx else "sass" if sass else "llvm-ir" if llvm else None
     compilation = read_record(record, target)
-    if kind:
+    if kind == "sass" and not raw:
+        _need(compilation, kind)
+        room = width() if sys.stdout.isatty() or os.environ.get("COLUMNS") else None
+        lines = sass_listing(compilation, function, locations=locations, width=room)
+    elif kind:
         lines = _code(compilation, kind, function, locations)
     else:
         compilation = with_stages(compilation, record)
@@ -120,15 +134,19 @@ def _beside(place: Place, names: dict[str, str]) -> str:
     return click.style(f"// {' ← '.join(frames)}", dim=True)
 
 
-def _code(compilation: Compilation, kind: ArtifactKind, function: str | None, locations: bool) -> Iterator[str]:
-    found = [listing for listing in listings_of(compilation) if listing.kind == kind]
-    if not found:
+def _need(compilation: Compilation, kind: ArtifactKind) -> None:
+    if not any(each.kind == kind and each.file in compilation.files for each in compilation.artifacts):
         raise RecordError(
             f"the record of {compilation.name} has no {_NAMES[kind]}",
             hints=["compile without --emit, which chooses, and into a bundle with --bundle-dumps"],
         )
-    for listing in found:
-        yield from _listing(listing, function, locations)
+
+
+def _code(compilation: Compilation, kind: ArtifactKind, function: str | None, locations: bool) -> Iterator[str]:
+    _need(compilation, kind)
+    for listing in listings_of(compilation):
+        if listing.kind == kind:
+            yield from _listing(listing, function, locations)
 
 
 def _listing(listing: Listing, function: str | None, locations: bool) -> Iterator[str]:
