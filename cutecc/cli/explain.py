@@ -166,16 +166,16 @@ def _line(instruction: Instruction) -> str:
 
 def _sass_rows(compilation: Compilation, instructions: list[Instruction], width: int | None) -> Iterator[str]:
     """Instructions in the columns of `cutecc show --sass`."""
-    wanted: dict[str, list[int]] = {}
-    for each in instructions:
-        wanted.setdefault(each.function, []).append(each.number - 1)
-    known = {each.function.name: each for each in annotated_code(compilation)}
-    for name, lines in wanted.items():
-        annotated = known[name]
-        numbers = {each.line: number for number, each in enumerate(annotated.function.instructions)}
-        columns = choose_columns(annotated, [numbers[line] for line in lines], width, margin=len(_INDENT))
-        for line in lines:
-            yield row(annotated, numbers[line], columns, margin=_INDENT)
+    wanted = {(each.function, each.number - 1) for each in instructions}
+    rows: dict[tuple[str, int], str] = {}
+    for function in annotated_code(compilation):
+        numbers = {
+            (function.function.name, each.line): number for number, each in enumerate(function.function.instructions)
+        }
+        chosen = {key: number for key, number in numbers.items() if key in wanted}
+        columns = choose_columns(function, chosen.values(), width, margin=len(_INDENT))
+        rows |= {key: row(function, number, columns, margin=_INDENT) for key, number in chosen.items()}
+    return (rows[each.function, each.number - 1] for each in instructions)
 
 
 def _count(count: int, what: str) -> str:

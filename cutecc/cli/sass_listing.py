@@ -56,7 +56,7 @@ def _heading(annotated: AnnotatedFunction, target: str) -> str:
         facts.append(f"{annotated.registers} registers")
     if annotated.function.instructions:
         peak = annotated.liveness.occupied.index(annotated.liveness.peak)
-        facts.append(f"{annotated.liveness.peak} live at {annotated.function.instructions[peak].offset:04x}")
+        facts.append(f"{annotated.liveness.peak} live at most, at {annotated.function.instructions[peak].offset:04x}")
     if annotated.spills:
         facts.append(f"{len(annotated.spills)} spill")
     name = click.style(short_kernel_name(annotated.function.name), bold=True)
@@ -74,13 +74,14 @@ class _Listing:
         self._names = short_names({frame.file for place in self._places for frame in place})
 
     def lines(self, *, locations: bool, width: int | None) -> Iterator[str]:
+        # What was asked for is there, whatever room there is.
+        width = None if locations else width
         owners = [" ← ".join(map(self._name, place if locations else place[-1:])) for place in self._places]
         drawn = loop_brackets(self._annotated.flow)
         columns = choose_columns(
             self._annotated,
             range(len(owners)),
-            # What was asked for is there, whatever room there is.
-            width=None if locations else width,
+            width,
             longest_owner=max(map(len, owners), default=0),
             margin=max(map(len, drawn), default=0) + len(_INDENT),
         )

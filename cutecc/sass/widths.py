@@ -24,7 +24,7 @@ _OPCODES = {
 }
 _SIZED, _PAIRS, _FAR, _JUMPS = (frozenset(opcodes.split()) for opcodes in _OPCODES.values())
 _SHAPE = re.compile(r"(16|8)x?(8|16)x?(4|8|16|32|64|128|256)")
-_WARPGROUP_SHAPE = re.compile(r"64x([0-9]+)x[0-9]+")
+_WARPGROUP_SHAPE = re.compile(r"64x([0-9]{1,3})x[0-9]+")
 _DIMENSIONS = re.compile(r"([1-5])D")
 _FACTOR_BITS = {"HMMA": 16, "IMMA": 8, "QMMA": 8, "OMMA": 4, "BMMA": 1, "DMMA": 64}
 _LANES = 32
@@ -63,7 +63,7 @@ def _widths(stem: str, modifiers: Sequence[str], operands: Sequence[str]) -> lis
         return _conversion(stem, modifiers)
     if stem in ("LDSM", "STSM"):
         # A matrix of 16 by 16 bytes is two of 8 by 16.
-        count = (int(modifiers[-1]) if modifiers[-1] in ("2", "4") else 1) * (2 if "MT1616" in modifiers else 1)
+        count = next((int(each) for each in modifiers if each in ("2", "4")), 1) * (2 if "MT1616" in modifiers else 1)
         return [count] if stem == "LDSM" else [1, count]
     if stem in ("LDTM", "STTM"):
         return _tensor_memory(stem, modifiers)
@@ -91,7 +91,7 @@ def _conversion(stem: str, modifiers: Sequence[str]) -> list[int]:
 
 def _tensor_memory(stem: str, modifiers: Sequence[str]) -> list[int]:
     """`.x16` counts columns of 32 bits, of each thread's own row; of 16dp256bit, the four registers of a thread."""
-    repeats = next((int(each[1:]) for each in modifiers if re.fullmatch(r"x[0-9]+", each)), 1)
+    repeats = next((int(each[1:]) for each in modifiers if re.fullmatch(r"x[0-9]{1,3}", each)), 1)
     per_repeat = 4 if "16dp256bit" in modifiers else 2 if "16dp128bit" in modifiers else 1
     count = repeats * per_repeat
     if stem == "STTM":
@@ -117,7 +117,7 @@ def _warp_product(stem: str, modifiers: Sequence[str]) -> list[int]:
 
 def _warpgroup_product(modifiers: Sequence[str], operands: Sequence[str]) -> list[int]:
     shape = next((match for each in modifiers if (match := _WARPGROUP_SHAPE.fullmatch(each))), None)
-    if shape is None:
+    if shape is None or len(operands) < 2:
         return []
     result = int(shape[1]) // (4 if "F16" in modifiers else 2)
     # The first factor is in registers or, as the second, in shared memory; both have descriptors, one behind the other.

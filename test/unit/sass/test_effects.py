@@ -128,6 +128,26 @@ def test_parts_of_an_instruction() -> None:
     assert effects("EXIT").operands == ()
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "LDSM R99999999, [R1]",
+        "HGMMA.64x99999999x16.F32 R24, gdesc[UR8], R24",
+        "HGMMA.64x64x16.F32 R24",
+        "LDTM.x99999999 R4, tmem[UR5]",
+        "R2P PR, R2, 0xzz",
+        "VOTE",
+        "SETP",
+        "@P0",
+        "UTCHMMA ]],[[,",
+        "IADD3 ,,,",
+        "",
+    ],
+)
+def test_what_no_compiler_writes_is_read_too(text: str) -> None:
+    assert len(effects(text).writes) < 300
+
+
 @pytest.mark.parametrize("target", ["sm_100a"])
 def test_compiled_code_has_the_effects_that_nvdisasm_marks(tmp_path: Path, target: str) -> None:
     (tmp_path / "kernel.cubin").write_bytes(assemble(OPCODES.read_text(), Target.parse(target)).cubin)
