@@ -83,8 +83,12 @@ def _lines(
     for kind, label in _LABELS.items():
         if instructions := found.instructions.get(kind):
             yield ""
-            rows = _sass_rows(compilation, instructions[:most], columns) if kind == "sass" else map(_line, instructions)
+            rows = _rows(compilation, kind, instructions[:most], columns)
             yield from _instructions(label, instructions, rows, most)
+    yield from _remarks(found, names, columns)
+
+
+def _remarks(found: Explanation, names: dict[str, str], columns: int | None) -> Iterator[str]:
     if found.remarks:
         yield ""
     for remark in found.remarks:
@@ -160,12 +164,10 @@ def _instructions(label: str, instructions: list[Instruction], rows: Iterable[st
         yield f"        … and {len(instructions) - most} more: --all shows them"
 
 
-def _line(instruction: Instruction) -> str:
-    return f"{instruction.number:>6}  {' '.join(instruction.text.split())}"
-
-
-def _sass_rows(compilation: Compilation, instructions: list[Instruction], width: int | None) -> Iterator[str]:
-    """Instructions in the columns of `cutecc show --sass`."""
+def _rows(compilation: Compilation, kind: Kind, instructions: list[Instruction], width: int | None) -> Iterator[str]:
+    """Instructions with their lines in the code, those of SASS in the columns of `cutecc show --sass`."""
+    if kind != "sass":
+        return (f"{each.number:>6}  {' '.join(each.text.split())}" for each in instructions)
     wanted = {(each.function, each.number - 1) for each in instructions}
     rows: dict[tuple[str, int], str] = {}
     for function in annotated_code(compilation):

@@ -75,21 +75,13 @@ def show(
 
     Long types are folded as <…>, and lines have their full length.
     """
-    wanted = [option for option, given in (("--ptx", ptx), ("--sass", sass), ("--llvm", llvm)) if given]
-    if len(wanted) > 1:
-        raise UsageError(f"{' and '.join(wanted)}: one at a time")
+    kind = _kind({"ptx": ptx, "sass": sass, "llvm-ir": llvm}, after)
     if raw and not sass:
         raise UsageError("--raw is for --sass: all else is printed as it is")
-    if wanted and after:
-        raise UsageError(f"--after chooses a stage, and {wanted[0]} what came of the last")
-    kind: ArtifactKind | None = "ptx" if ptx else "sass" if sass else "llvm-ir" if llvm else None
     compilation = read_record(record, target)
-    if kind == "sass" and not raw:
+    if kind:
         _need(compilation, kind)
-        room = width() if sys.stdout.isatty() or os.environ.get("COLUMNS") else None
-        lines = sass_listing(compilation, function, locations=locations, width=room)
-    elif kind:
-        lines = _code(compilation, kind, function, locations)
+        lines = _code(compilation, kind, function, locations, columns=not raw)
     else:
         compilation = with_stages(compilation, record)
         stages = stages_of(compilation)
@@ -100,6 +92,17 @@ def show(
             text = text_of(compilation, stages, position, function)
             lines = _stage(text, stages, locations=locations, fold=not no_fold)
     show_lines(lines, colour=in_colour(colour), pager=not no_pager)
+
+
+def _kind(given: dict[ArtifactKind, bool], after: str | None) -> ArtifactKind | None:
+    """The code that was asked for. Raises `UsageError` for more than that."""
+    wanted: list[ArtifactKind] = [kind for kind, is_wanted in given.items() if is_wanted]
+    options = [f"--{kind.removesuffix('-ir')}" for kind in wanted]
+    if len(wanted) > 1:
+        raise UsageError(f"{' and '.join(options)}: one at a time")
+    if wanted and after:
+        raise UsageError(f"--after chooses a stage, and {options[0]} what came of the last")
+    return wanted[0] if wanted else None
 
 
 def _list(compilation: Compilation, stages: Stages) -> Iterator[str]:
@@ -142,8 +145,13 @@ def _need(compilation: Compilation, kind: ArtifactKind) -> None:
         )
 
 
-def _code(compilation: Compilation, kind: ArtifactKind, function: str | None, locations: bool) -> Iterator[str]:
-    _need(compilation, kind)
+def _code(
+    compilation: Compilation, kind: ArtifactKind, function: str | None, locations: bool, *, columns: bool
+) -> Iterator[str]:
+    if kind == "sass" and columns:
+        room = width() if sys.stdout.isatty() or os.environ.get("COLUMNS") else None
+        yield from sass_listing(compilation, function, locations=locations, width=room)
+        return
     for listing in listings_of(compilation):
         if listing.kind == kind:
             yield from _listing(listing, function, locations)
