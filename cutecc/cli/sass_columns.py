@@ -89,7 +89,7 @@ def row(annotated: AnnotatedFunction, number: int, columns: Columns, *, owner: s
     cells: list[_Cell] = [
         *code,
         (" " * (columns.code - _length(code)) + _GAP, {}),
-        (f"{occupied[number]:>{_LIVE_WIDTH}}", {"bold": is_peak}),
+        (f"{occupied[number]:>{_LIVE_WIDTH}}", {"bold": True} if is_peak else {}),
     ]
     if number in annotated.spills:
         cells.append((" spill", {"fg": "red"}))
@@ -97,7 +97,7 @@ def row(annotated: AnnotatedFunction, number: int, columns: Columns, *, owner: s
         cells.append((" peak", {"fg": "yellow"}))
     if columns.owner and owner:
         cells += [(" " * max(_owner_at(columns) - _length(cells), len(_GAP)), {}), (owner, {"dim": True})]
-    return "".join(click.style(text, **style) if style and text else text for text, style in cells)
+    return "".join(click.style(text, **style) if style and text.strip() else text for text, style in cells)
 
 
 def _code(annotated: AnnotatedFunction, number: int, columns: Columns) -> list[_Cell]:
