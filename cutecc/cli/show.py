@@ -73,7 +73,7 @@ def show(
 ) -> None:
     """Print the module after a pass, or the code; without an option, the stages that there are.
 
-    Long types are folded as <…>, and lines have their full length.
+    Long types are folded as <…>, and lines have their full length; machine code has the columns that have room.
     """
     kind = _kind({"ptx": ptx, "sass": sass, "llvm-ir": llvm}, after)
     if raw and not sass:
