@@ -1,4 +1,4 @@
-"""What a cubin says of its kernels besides their code: which there are, the block size each is made for, its barriers.
+"""What a cubin says of its kernels: which there are, the block size each is made for, its barriers, its code.
 
 A cubin is an ELF file. Kernels are the function symbols marked STO_CUDA_ENTRY, and section `.nv.info.KERNEL` holds a
 kernel's attributes; `cuobjdump -elf` prints both with these names, and the numbers here are those it prints them for.
@@ -16,6 +16,7 @@ from cutecc.errors import ToolError
 
 _SECTION = struct.Struct("<IIQQQQIIQQ")  # name, type, flags, address, offset, size, link, info, alignment, entry size
 _SYMBOL = struct.Struct("<IBBHQQ")  # name, info, other, section, value, size
+_CODE = ".text."
 _SYMBOL_TABLE = 2
 _FUNCTION = 2
 _ENTRY = 0x10
@@ -56,8 +57,18 @@ def named_barriers(cubin: bytes) -> dict[str, int]:
         sections = _sections(cubin)
         named = {section.name: section for section in sections}
         return {
-            kernel: _attributes(named, kernel).get(_BARRIERS, (named[f".text.{kernel}"].flags >> 20) & 0x7F)
+            kernel: _attributes(named, kernel).get(_BARRIERS, (named[f"{_CODE}{kernel}"].flags >> 20) & 0x7F)
             for kernel in _kernels(sections)
+        }
+
+
+def code_sections(cubin: bytes) -> dict[str, bytes]:
+    """The code of each kernel and device function in `cubin`, by its symbol; `ToolError` when it is not a cubin."""
+    with _reading():
+        return {
+            section.name.removeprefix(_CODE): section.data
+            for section in _sections(cubin)
+            if section.name.startswith(_CODE)
         }
 
 

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import click
@@ -15,6 +15,8 @@ from cutecc.cli.again import with_stages
 from cutecc.cli.headings import wrapped
 from cutecc.cli.paging import When, in_colour, paging_options, show, width
 from cutecc.cli.records import read_record, record_argument, target_option
+from cutecc.cli.sass_columns import choose_columns, row
+from cutecc.cli.sass_listing import annotated_code
 from cutecc.errors import SourceLocation, UsageError
 from cutecc.passes.generation.choice import CODE_GENERATION
 from cutecc.record import Compilation
@@ -31,6 +33,7 @@ _MOST = 12
 _LABELS: dict[Kind, str] = {"ptx": "PTX", "sass": "SASS"}
 _PLACE = re.compile(r"(.+?):([0-9]{1,9})(?::[0-9]{1,9})?", re.DOTALL)
 """A column, as `cutecc check` prints one, is not looked at."""
+_INDENT = "  "
 _EPILOG = """\b
 Examples:
   cutecc explain cutecc-out/gemm-sm_90a gemm.py:128
@@ -80,7 +83,12 @@ def _lines(
     for kind, label in _LABELS.items():
         if instructions := found.instructions.get(kind):
             yield ""
-            yield from _instructions(label, instructions, most)
+            rows = _rows(compilation, kind, instructions[:most], columns)
+            yield from _instructions(label, instructions, rows, most)
+    yield from _remarks(found, names, columns)
+
+
+def _remarks(found: Explanation, names: dict[str, str], columns: int | None) -> Iterator[str]:
     if found.remarks:
         yield ""
     for remark in found.remarks:
@@ -147,14 +155,29 @@ def _outcome(compilation: Compilation, found: Explanation, names: dict[int, str]
         yield f"nothing left: folded away by {last}"
 
 
-def _instructions(label: str, instructions: list[Instruction], most: int | None) -> Iterator[str]:
+def _instructions(label: str, instructions: list[Instruction], rows: Iterable[str], most: int | None) -> Iterator[str]:
     kernels = Counter(short_kernel_name(each.function) for each in instructions)
     yield click.style(f"{label}", bold=True) + f" of {', '.join(kernels)}"
-    for each in instructions[:most]:
-        doubt = "  (probably)" if each.inferred else ""
-        yield f"{each.number:>6}  {' '.join(each.text.split())}{doubt}"
+    for each, shown in zip(instructions[:most], rows, strict=False):
+        yield f"{shown}  (probably)" if each.inferred else shown
     if most and len(instructions) > most:
         yield f"        … and {len(instructions) - most} more: --all shows them"
+
+
+def _rows(compilation: Compilation, kind: Kind, instructions: list[Instruction], width: int | None) -> Iterator[str]:
+    """Instructions with their lines in the code, those of SASS in the columns of `cutecc show --sass`."""
+    if kind != "sass":
+        return (f"{each.number:>6}  {' '.join(each.text.split())}" for each in instructions)
+    wanted = {(each.function, each.number - 1) for each in instructions}
+    rows: dict[tuple[str, int], str] = {}
+    for function in annotated_code(compilation):
+        numbers = {
+            (function.function.name, each.line): number for number, each in enumerate(function.function.instructions)
+        }
+        chosen = {key: number for key, number in numbers.items() if key in wanted}
+        columns = choose_columns(function, chosen.values(), width, margin=len(_INDENT))
+        rows |= {key: row(function, number, columns, margin=_INDENT) for key, number in chosen.items()}
+    return (rows[each.function, each.number - 1] for each in instructions)
 
 
 def _count(count: int, what: str) -> str:

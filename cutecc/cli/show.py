@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import click
 
 from cutecc.cli.again import with_stages
-from cutecc.cli.paging import When, in_colour, paging_options
+from cutecc.cli.paging import When, in_colour, paging_options, width
 from cutecc.cli.paging import show as show_lines
 from cutecc.cli.records import (
     StageText,
@@ -20,6 +22,7 @@ from cutecc.cli.records import (
     target_option,
     text_of,
 )
+from cutecc.cli.sass_listing import sass_listing
 from cutecc.errors import RecordError, UsageError
 from cutecc.record import ArtifactKind, Compilation
 from cutecc.record.stages import Stages, stages_of
@@ -35,6 +38,9 @@ Examples:
   cutecc show cutecc-out/gemm-sm_90a --after cse#1 --function kernel --locations
   cutecc show gemm.cutecc --target sm_90a --sass
 
+Columns of --sass: offset; control code, B--2---:R-:W1:Y:S04 for waits for barrier 2, sets none when its operands
+are read, 1 when its results are written, yields, stalls 4 cycles; guard; opcode; operands; live registers; line.
+
 The record has stages when it was compiled with --dump-after=all or --report, into a bundle with --bundle-dumps.
 """
 _NAMES: dict[ArtifactKind, str] = {"ptx": "PTX", "sass": "SASS", "llvm-ir": "LLVM IR"}
@@ -46,8 +52,9 @@ _NAMES: dict[ArtifactKind, str] = {"ptx": "PTX", "sass": "SASS", "llvm-ir": "LLV
 @function_option
 @click.option("--locations", is_flag=True, help="Say beside each operation or instruction where it comes from.")
 @click.option("--ptx", is_flag=True, help="The PTX.")
-@click.option("--sass", is_flag=True, help="The machine code.")
+@click.option("--sass", is_flag=True, help="The machine code, in columns.")
 @click.option("--llvm", is_flag=True, help="The LLVM IR.")
+@click.option("--raw", is_flag=True, help="With --sass: as nvdisasm prints it.")
 @fold_option
 @target_option
 @paging_options
@@ -59,6 +66,7 @@ def show(
     ptx: bool,
     sass: bool,
     llvm: bool,
+    raw: bool,
     no_fold: bool,
     target: str | None,
     colour: When,
@@ -66,17 +74,15 @@ def show(
 ) -> None:
     """Print the module after a pass, or the code; without an option, the stages that there are.
 
-    Long types are folded as <…>, and lines have their full length.
+    Long types are folded as <…>, and lines have their full length; machine code has the columns that have room.
     """
-    wanted = [option for option, given in (("--ptx", ptx), ("--sass", sass), ("--llvm", llvm)) if given]
-    if len(wanted) > 1:
-        raise UsageError(f"{' and '.join(wanted)}: one at a time")
-    if wanted and after:
-        raise UsageError(f"--after chooses a stage, and {wanted[0]} what came of the last")
-    kind: ArtifactKind | None = "ptx" if ptx else "sass" if sass else "llvm-ir" if llvm else None
+    kind = _kind({"ptx": ptx, "sass": sass, "llvm-ir": llvm}, after)
+    if raw and not sass:
+        raise UsageError("--raw is for --sass: all else is printed as it is")
     compilation = read_record(record, target)
     if kind:
-        lines = _code(compilation, kind, function, locations)
+        _need(compilation, kind)
+        lines = _code(compilation, kind, function, locations, columns=not raw)
     else:
         compilation = with_stages(compilation, record)
         stages = stages_of(compilation)
@@ -87,6 +93,17 @@ def show(
             text = text_of(compilation, stages, position, function)
             lines = _stage(text, stages, locations=locations, fold=not no_fold)
     show_lines(lines, colour=in_colour(colour), pager=not no_pager)
+
+
+def _kind(given: dict[ArtifactKind, bool], after: str | None) -> ArtifactKind | None:
+    """The code that was asked for. Raises `UsageError` for more than that."""
+    wanted: list[ArtifactKind] = [kind for kind, is_wanted in given.items() if is_wanted]
+    options = [f"--{kind.removesuffix('-ir')}" for kind in wanted]
+    if len(wanted) > 1:
+        raise UsageError(f"{' and '.join(options)}: one at a time")
+    if wanted and after:
+        raise UsageError(f"--after chooses a stage, and {options[0]} what came of the last")
+    return wanted[0] if wanted else None
 
 
 def _list(compilation: Compilation, stages: Stages) -> Iterator[str]:
@@ -121,15 +138,24 @@ def _beside(place: Place, names: dict[str, str]) -> str:
     return click.style(f"// {' ← '.join(frames)}", dim=True)
 
 
-def _code(compilation: Compilation, kind: ArtifactKind, function: str | None, locations: bool) -> Iterator[str]:
-    found = [listing for listing in listings_of(compilation) if listing.kind == kind]
-    if not found:
+def _need(compilation: Compilation, kind: ArtifactKind) -> None:
+    if not any(each.kind == kind and each.file in compilation.files for each in compilation.artifacts):
         raise RecordError(
             f"the record of {compilation.name} has no {_NAMES[kind]}",
             hints=["compile without --emit, which chooses, and into a bundle with --bundle-dumps"],
         )
-    for listing in found:
-        yield from _listing(listing, function, locations)
+
+
+def _code(
+    compilation: Compilation, kind: ArtifactKind, function: str | None, locations: bool, *, columns: bool
+) -> Iterator[str]:
+    if kind == "sass" and columns:
+        room = width() if sys.stdout.isatty() or os.environ.get("COLUMNS") else None
+        yield from sass_listing(compilation, function, locations=locations, width=room)
+        return
+    for listing in listings_of(compilation):
+        if listing.kind == kind:
+            yield from _listing(listing, function, locations)
 
 
 def _listing(listing: Listing, function: str | None, locations: bool) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""SASS, NVIDIA's machine code: its functions and instructions, and the places that nvdisasm prints above them."""
+"""SASS, NVIDIA's machine code: its functions, where each instruction is from, and what it does, reads and waits for."""
 
 from cutecc.sass.functions import SassFunction, SassInstruction, is_warpgroup_product, read_sass
 

@@ -62,23 +62,10 @@ class ControlFlow:
 
 def control_flow(function: SassFunction) -> ControlFlow:
     """The blocks, subroutines and loops of a function."""
-    count = len(function.instructions)
-    by_offset = {each.offset: index for index, each in enumerate(function.instructions)}
-    targets: dict[int, tuple[int, ...]] = {}
-    calls: dict[int, int] = {}
-    ends: set[int] = set()
-    for index, each in enumerate(function.instructions):
-        stem = _stem(each.text)
-        places = [place for place in _places(stem, each.text, function.labels, by_offset) if place < count]
-        if stem == "CALL" and places:
-            calls[index] = places[0]
-        elif places:
-            targets[index] = tuple(dict.fromkeys(places))
-        if places or stem in _ENDS | _JUMPS:
-            ends.add(index + 1)
-    named = {place for places in targets.values() for place in places}
-    starts = sorted(each for each in {0, *ends, *named, *calls.values()} if each < count)
+    targets, calls = _destinations(function)
+    starts = _starts(function, targets, calls)
     number = {first: block for block, first in enumerate(starts)}
+    count = len(function.instructions)
 
     def block(first: int, end: int) -> Block:
         following = [end] if end < count and _goes_on(function.instructions[end - 1].text) else []
@@ -90,6 +77,30 @@ def control_flow(function: SassFunction) -> ControlFlow:
     entries = sorted({each.callee for each in blocks if each.callee is not None})
     subroutines = {entry: frozenset(_reverse_postorder(blocks, [entry])) for entry in entries}
     return ControlFlow(blocks, tuple(_loops(blocks, [0, *entries])), subroutines, targets)
+
+
+def _destinations(function: SassFunction) -> tuple[dict[int, tuple[int, ...]], dict[int, int]]:
+    """By instruction those that branches name, and the first of the subroutine that each call names."""
+    by_offset = {each.offset: index for index, each in enumerate(function.instructions)}
+    targets: dict[int, tuple[int, ...]] = {}
+    calls: dict[int, int] = {}
+    for index, each in enumerate(function.instructions):
+        stem = _stem(each.text)
+        found = _places(stem, each.text, function.labels, by_offset)
+        places = [place for place in dict.fromkeys(found) if place < len(function.instructions)]
+        if stem == "CALL" and places:
+            calls[index] = places[0]
+        elif places:
+            targets[index] = tuple(places)
+    return targets, calls
+
+
+def _starts(function: SassFunction, targets: dict[int, tuple[int, ...]], calls: dict[int, int]) -> list[int]:
+    """The first instructions of the blocks."""
+    ends = {index for index, each in enumerate(function.instructions) if _stem(each.text) in _ENDS | _JUMPS}
+    named = {place for places in targets.values() for place in places}
+    behind = {index + 1 for index in {*ends, *targets, *calls}}
+    return sorted(each for each in {0, *behind, *named, *calls.values()} if each < len(function.instructions))
 
 
 def _places(stem: str, text: str, labels: dict[str, int], by_offset: dict[int, int]) -> Iterator[int]:

@@ -21,7 +21,8 @@ _GUARD = re.compile(r"@(!?U?P\w+)\s+")
 _PREDICATE = re.compile(r"!?U?P(?:[0-9]+|T)$")
 _ALL_PREDICATES = re.compile(r"(U?P)R$")
 _REGISTER = re.compile(r"[-~|]*U?R(?:[0-9]+|Z)\b")
-_NAMED = re.compile(r"(?<![\w.$])(U?[RP])([0-9]+)\b((?:\.\w+)*)")
+_NAMED = re.compile(r"(?<![\w.$])(U?[RP])([0-9]{1,3})\b((?:\.\w+)*)")
+_MASK = re.compile(r"0x[0-9a-f]{1,8}")
 _BRACKETS = re.compile(r"(\w*)\[([^\]]*)\]")
 
 _READERS = (
@@ -133,5 +134,5 @@ def _registers(operand: str, width: int) -> Iterator[str]:
 
 def _masked(kind: str, mask: str) -> Iterator[str]:
     """The predicates of `PR` or `UPR` that a mask, the last operand, has bits for."""
-    bits = int(mask, 16) if mask.startswith("0x") else -1
+    bits = int(mask, 16) if _MASK.fullmatch(mask) else -1
     return (f"{kind}{index}" for index in range(_PREDICATES) if bits >> index & 1)

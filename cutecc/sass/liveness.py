@@ -15,34 +15,42 @@ from cutecc.sass.blocks import ControlFlow, control_flow
 from cutecc.sass.effects import effects
 from cutecc.sass.functions import SassFunction
 
-_Registers = frozenset[str]
-_NONE: _Registers = frozenset()
+_Registers = int
+"""A set of registers: a bit for each, in the order of `Liveness.names`."""
+_NONE: _Registers = 0
 
 
-@dataclass(frozen=True)
 class Liveness:
     """The registers of every kind that live before and after each instruction, by its number in the function."""
 
-    before: tuple[frozenset[str], ...]
-    after: tuple[frozenset[str], ...]
-    occupied: tuple[int, ...]
-    """How many of `R0` to `R254` hold a value at each: what lives before or after it, and what it writes for nobody."""
-
-    @property
-    def peak(self) -> int:
+    def __init__(self, names: list[str], before: list[int], after: list[int], writes: list[int]) -> None:
+        self._names = names
+        self._before, self._after = before, after
+        plain = sum(1 << bit for bit, name in enumerate(names) if name.startswith("R"))
+        self.occupied = [
+            ((lives | goes_on | written) & plain).bit_count()
+            for lives, goes_on, written in zip(before, after, writes, strict=True)
+        ]
+        """How many of `R0` to `R254` hold a value at each: what lives before or after it, and what it writes."""
+        self.peak = max(self.occupied, default=0)
         """The most that are occupied."""
-        return max(self.occupied, default=0)
+
+    def before(self, index: int) -> frozenset[str]:
+        """The names of those that live before an instruction."""
+        return self._named(self._before[index])
+
+    def after(self, index: int) -> frozenset[str]:
+        """The names of those that live after it."""
+        return self._named(self._after[index])
+
+    def _named(self, registers: _Registers) -> frozenset[str]:
+        return frozenset(name for bit, name in enumerate(self._names) if registers >> bit & 1)
 
 
 def liveness(function: SassFunction, flow: ControlFlow | None = None) -> Liveness:
     """The registers that live in a function; `flow` is its control flow, where that is known already."""
     solver = _Solver(function, control_flow(function) if flow is None else flow)
-    before, after = solver.solve()
-    occupied = (
-        sum(1 for each in before[index] | after[index] | writes if each.startswith("R"))
-        for index, writes in enumerate(solver.writes)
-    )
-    return Liveness(tuple(before), tuple(after), tuple(occupied))
+    return Liveness([*solver.bits], *solver.solve(), solver.writes)
 
 
 @dataclass(frozen=True)
@@ -58,16 +66,21 @@ class _Summary:
 class _Solver:
     def __init__(self, function: SassFunction, flow: ControlFlow) -> None:
         found = [effects(each.text) for each in function.instructions]
+        self.bits: dict[str, int] = {}
+        """By name the number of its bit."""
         self._flow = flow
-        self._reads = [frozenset(each.reads) for each in found]
-        self.writes = [frozenset(each.writes) for each in found]
+        self._reads = [self._set(each.reads) for each in found]
+        self.writes = [self._set(each.writes) for each in found]
         self._conditional = [each.is_conditional for each in found]
         self._returns = [each.opcode.startswith("RET") for each in found]
         self._summaries = self._summarized()
 
+    def _set(self, names: Iterable[str]) -> _Registers:
+        return sum(1 << self.bits.setdefault(name, len(self.bits)) for name in names)
+
     def _summarized(self) -> dict[int, _Summary]:
         """By its first block the summary of each subroutine; those that call others need theirs first."""
-        everything = _NONE.union(*self._reads, *self.writes)
+        everything = (1 << len(self.bits)) - 1
         self._summaries = dict.fromkeys(self._flow.subroutines, _Summary())
         while True:
             found = {
@@ -107,7 +120,9 @@ class _Solver:
         while changed:
             changed = False
             for number, block in blocks:
-                live = _NONE.union(*(before[self._flow.blocks[each].first] for each in block.successors))
+                live = _NONE
+                for each in block.successors:
+                    live |= before[self._flow.blocks[each].first]
                 if self._returns[block.end - 1]:
                     live |= returned.get(number, _NONE)
                 if number in seen and live == after[block.end - 1]:
@@ -122,8 +137,8 @@ class _Solver:
 
     def _across(self, index: int, live: _Registers, called: int | None) -> _Registers:
         """What lives before an instruction, by what does behind it."""
-        survives = live - self.writes[index]
+        survives = live if self._conditional[index] else live & ~self.writes[index]
         if called is not None:
             summary = self._summaries[called]
-            survives = summary.needed | (live & summary.kept)
-        return self._reads[index] | survives | (live if self._conditional[index] else _NONE)
+            survives = summary.needed | live & summary.kept | (live if self._conditional[index] else _NONE)
+        return self._reads[index] | survives

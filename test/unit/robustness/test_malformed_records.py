@@ -26,6 +26,7 @@ COMMANDS = {
     "run": Command(["run", "record", "--device=cpu", RUN_SIZE], OF_CODE, 4),
     "show": Command(["show", "record"], OF_STAGES),
     "show-code": Command(["show", "record", "--ptx"], _CODE, 2),
+    "show-sass": Command(["show", "record", "--sass"], _CODE, 2),
     "diff": Command(["diff", "record", "traced", "last"], OF_STAGES, 2),
     "explain": Command(["explain", "record", "vector_copy.py:49"], OF_STAGES, 3),
     "compare": Command(["compare", "record", "REAL"], [*RECORDS], 15),

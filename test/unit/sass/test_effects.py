@@ -70,6 +70,12 @@ def several(kind: str, first: int, count: int) -> str:
             f"{several('R', 180, 4)} {several('UR', 8, 4)} {several('R', 24, 64)}",
         ),
         (
+            "HGMMA.SP.64x16x32.F32 R32, R40, gdesc[UR4], R32, UP0, R44, 0x0, gsb0",
+            several("R", 32, 8),
+            f"{several('R', 40, 4)} {several('UR', 4, 4)} {several('R', 32, 8)} UP0 R44",
+        ),
+        ("QGMMA.64x16x32.F16.E4M3.E5M2 R24, gdesc[UR4], RZ, !UPT", several("R", 24, 4), several("UR", 4, 4)),
+        (
             "UTCHMMA.2CTA gdesc[UR48], gdesc[UR50], tmem[UR43], tmem[UR60], idesc[UR61], UR8, UP0",
             "",
             f"UR48 UR49 UR50 UR51 UR43 UR60 UR61 {several('UR', 8, 8)} UP0",
@@ -126,6 +132,26 @@ def test_parts_of_an_instruction() -> None:
     assert found.is_conditional
     assert not effects("EXIT").is_conditional
     assert effects("EXIT").operands == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "LDSM R99999999, [R1]",
+        "HGMMA.64x99999999x16.F32 R24, gdesc[UR8], R24",
+        "HGMMA.64x64x16.F32 R24",
+        "LDTM.x99999999 R4, tmem[UR5]",
+        "R2P PR, R2, 0xzz",
+        "VOTE",
+        "SETP",
+        "@P0",
+        "UTCHMMA ]],[[,",
+        "IADD3 ,,,",
+        "",
+    ],
+)
+def test_what_no_compiler_writes_is_read_too(text: str) -> None:
+    assert len(effects(text).writes) < 300
 
 
 @pytest.mark.parametrize("target", ["sm_100a"])
