@@ -1,0 +1,167 @@
+"""What a pass did to each operation: the words of a history, and what makes each true."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Container
+from dataclasses import dataclass, field
+from typing import Literal
+
+from cutecc.report.matching import Matches
+
+Fate = Literal["removed", "merged", "folded", "rewritten", "unrolled", "copied", "appeared", "changed", "moved"]
+"""Of operations before:
+
+- `removed`: nothing used it, or only what was removed with it.
+- `merged`: what used it uses an operation of the same text instead.
+- `folded`: what used it takes a constant or another value that was there, or was itself rewritten to do without; of
+  one with regions, its body is left without it.
+- `rewritten`: operations of other names have taken its place; a lowering, or a pattern.
+- `changed`: has other attributes or types.
+- `moved`: is out of a region that is still there, or in one that was there before.
+
+Of operations after:
+
+- `unrolled`: is a copy of one in a loop, beside another of the same.
+- `copied`: is a copy, of code that is inlined, peeled off a loop or specialized.
+- `appeared`: is none of these.
+"""
+
+
+@dataclass
+class Change:
+    """What a pass did to the operations of one place."""
+
+    counts: Counter[Fate] = field(default_factory=Counter[Fate])
+    rewritten_to: int = 0
+    """Operations in the place of those that are `rewritten`."""
+    into: set[int] = field(default_factory=set[int])
+    """The places of those that others are merged into, `-1` where that has none."""
+    times: set[int] = field(default_factory=set[int])
+    """Of `unrolled` and `copied`, how many there are of what was one; 0 where that is no whole number."""
+
+
+class Fates:
+    """What a pass did, by the places of operations."""
+
+    def __init__(self, matches: Matches) -> None:
+        self._matches = matches
+        self._before, self._after = matches.before, matches.after
+        self.changes: defaultdict[int, Change] = defaultdict(Change)
+        self._new: defaultdict[int, list[int]] = defaultdict(list)
+        """By place."""
+        for number in matches.new:
+            self._new[self._after.places[number]].append(number)
+        self._fates: dict[int, Fate] = {}
+        """Of operations that are gone."""
+        self._instead: dict[int, int] = {}
+        """Which operation after stands for one that is gone."""
+        self._gone()
+        self._came()
+        for number in matches.changed:
+            self.changes[self._before.places[number]].counts["changed"] += 1
+        for number in self._moved():
+            self.changes[self._before.places[number]].counts["moved"] += 1
+        self.changes.pop(-1, None)
+
+    def _gone(self) -> None:
+        gone = set(self._matches.gone)
+        users: defaultdict[int, list[int]] = defaultdict(list)
+        if gone:
+            for number, operands in enumerate(self._before.operands):
+                for each in operands:
+                    if each in gone:
+                        users[each].append(number)
+        # Those that use an operation stand behind it.
+        backwards = sorted(gone, reverse=True)
+        dead = set[int]()
+        for number in backwards:
+            if self._before.has_results(number) and dead.issuperset(users[number]):
+                dead.add(number)
+        # What was dead is not what was rewritten, unless nothing else was there.
+        alive = {self._before.places[number] for number in gone - dead}
+        for number in backwards:
+            is_source = number not in dead or self._before.places[number] not in alive
+            self._fates[number] = self._fate(number, users[number], is_source)
+        for number, fate in self._fates.items():
+            change = self.changes[self._before.places[number]]
+            change.counts[fate] += 1
+            if fate == "merged":
+                change.into.add(self._after.places[self._instead[number]])
+
+    def _fate(self, number: int, users: list[int], is_source: bool) -> Fate:
+        here = self._before.places[number]
+        is_source = is_source and here >= 0 and here in self._new
+        instead = {each for user in users for each in self._taken_instead(number, user)}
+        for each in instead:
+            if self._after.texts[each] == self._before.texts[number]:
+                self._instead[number] = each
+                return "merged"
+        for each in instead:
+            if is_source and each not in self._matches.back and not self._after.is_constant(each):
+                return "rewritten"
+        if instead:
+            return "folded"
+        if is_source:
+            return "rewritten"
+        has_results = self._before.has_results(number)
+        if self._is_opened(number) or (not has_results and self._is_opened(self._before.parents[number])):
+            return "folded"
+        return "removed" if all(self._fates.get(user) == "removed" for user in users) else "folded"
+
+    def _taken_instead(self, number: int, user: int) -> list[int]:
+        """The operations whose results a user of one that is gone, or what stands for that user, takes instead."""
+        after = self._matches.to.get(user, self._instead.get(user))
+        if after is None:
+            return []
+        old, new = self._before.operands[user], self._after.operands[after]
+        if len(old) != len(new):
+            return []
+        return [now for was, now in zip(old, new, strict=True) if was == number and now is not None]
+
+    def _is_opened(self, number: int) -> bool:
+        """Whether an operation with regions is gone and something of its body is still there."""
+        last = self._before.last.get(number)
+        if last is None or number in self._matches.to:
+            return False
+        return any(each in self._matches.to for each in range(number + 1, last))
+
+    def _came(self) -> None:
+        for place, numbers in self._new.items():
+            change = self.changes[place]
+            if change.counts["rewritten"]:
+                change.rewritten_to = len(numbers)
+                continue
+            for number in numbers:
+                change.counts[self._origin(number, change)] += 1
+
+    def _origin(self, number: int, change: Change) -> Fate:
+        key = self._after.places[number], self._after.texts[number]
+        here, there = self._before.by_key.get(key, []), self._after.by_key[key]
+        if not here:
+            return "appeared"
+        times, rest = divmod(len(there), len(here))
+        change.times.add(0 if rest else times)
+        if not self._before.in_loop(here[0]):
+            return "copied"
+        beside = Counter(self._after.parents[each] for each in there)
+        return "unrolled" if beside[self._after.parents[number]] > 1 else "copied"
+
+    def _moved(self) -> list[int]:
+        """Those before that are in another region after, of regions that are there in both."""
+        matches = self._matches
+        before, after = self._before.parents, self._after.parents
+        outer = {each: matches.to.get(_around(each, before, matches.to), -1) for each in set(before)}
+        inner = {each: _around(each, after, matches.back) for each in set(after)}
+        return [
+            here
+            for here, there in matches.to.items()
+            if here is not None and outer[before[here]] != inner[after[there]]
+        ]
+
+
+def _around(number: int, parents: list[int], known: Container[int]) -> int:
+    """The innermost of an operation and those around it that is `known`, -1 for none."""
+    while number >= 0 and number not in known:
+        number = parents[number]
+    return number
