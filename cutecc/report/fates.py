@@ -68,8 +68,8 @@ class Fates:
         gone = set(self._matches.gone)
         users: defaultdict[int, list[int]] = defaultdict(list)
         if gone:
-            for number, operands in enumerate(self._before.operands):
-                for each in operands:
+            for number, uses in enumerate(self._before.uses):
+                for each in uses[1:]:
                     if each in gone:
                         users[each].append(number)
         # Those that use an operation stand behind it.
@@ -83,7 +83,14 @@ class Fates:
         for number in backwards:
             is_source = number not in dead or self._before.places[number] not in alive
             self._fates[number] = self._fate(number, users[number], is_source)
+        survivors = Counter(self._instead.values())
         for number, fate in self._fates.items():
+            if (
+                fate == "merged"
+                and survivors[self._instead[number]] == 1
+                and self._instead[number] not in self._matches.back
+            ):
+                fate = "folded"
             change = self.changes[self._before.places[number]]
             change.counts[fate] += 1
             if fate == "merged":
@@ -92,9 +99,9 @@ class Fates:
     def _fate(self, number: int, users: list[int], is_source: bool) -> Fate:
         here = self._before.places[number]
         is_source = is_source and here >= 0 and here in self._new
-        instead = {each for user in users for each in self._taken_instead(number, user)}
+        instead = {each for user in users for each in self._taken_instead(number, user) if each is not None}
         for each in instead:
-            if self._after.texts[each] == self._before.texts[number]:
+            if self._equals(number, each):
                 self._instead[number] = each
                 return "merged"
         for each in instead:
@@ -104,20 +111,30 @@ class Fates:
             return "folded"
         if is_source:
             return "rewritten"
-        has_results = self._before.has_results(number)
-        if self._is_opened(number) or (not has_results and self._is_opened(self._before.parents[number])):
+        around = self._before.parents[number]
+        if self._is_opened(number) or (
+            around is not None and not self._before.has_results(number) and self._is_opened(around)
+        ):
             return "folded"
         return "removed" if all(self._fates.get(user) == "removed" for user in users) else "folded"
 
-    def _taken_instead(self, number: int, user: int) -> list[int]:
+    def _taken_instead(self, number: int, user: int) -> list[int | None]:
         """The operations whose results a user of one that is gone, or what stands for that user, takes instead."""
         after = self._matches.to.get(user, self._instead.get(user))
         if after is None:
             return []
-        old, new = self._before.operands[user], self._after.operands[after]
+        old, new = self._before.uses[user][1:], self._after.uses[after][1:]
         if len(old) != len(new):
             return []
-        return [now for was, now in zip(old, new, strict=True) if was == number and now is not None]
+        now = [each for was, each in zip(old, new, strict=True) if was == number]
+        # A pattern may have put them in another order, as constants to the right.
+        others = {self._matches.to.get(each) for each in old}
+        return [each for each in now if each not in others] or [each for each in new if each not in others] or now
+
+    def _equals(self, before: int, after: int) -> bool:
+        """Whether an operation after is what one that is gone was, by its text and what is known of its operands."""
+        uses = zip(self._matches.uses(before)[1:], self._after.uses[after][1:], strict=False)
+        return self._after.texts[after] == self._before.texts[before] and all(was in (None, now) for was, now in uses)
 
     def _is_opened(self, number: int) -> bool:
         """Whether an operation with regions is gone and something of its body is still there."""
@@ -151,7 +168,7 @@ class Fates:
         """Those before that are in another region after, of regions that are there in both."""
         matches = self._matches
         before, after = self._before.parents, self._after.parents
-        outer = {each: matches.to.get(_around(each, before, matches.to), -1) for each in set(before)}
+        outer = {each: matches.to.get(_around(each, before, matches.to)) for each in set(before)}
         inner = {each: _around(each, after, matches.back) for each in set(after)}
         return [
             here
@@ -160,8 +177,8 @@ class Fates:
         ]
 
 
-def _around(number: int, parents: list[int], known: Container[int]) -> int:
-    """The innermost of an operation and those around it that is `known`, -1 for none."""
-    while number >= 0 and number not in known:
+def _around(number: int | None, parents: list[int | None], known: Container[int]) -> int | None:
+    """The innermost of an operation and those around it that is `known`."""
+    while number is not None and number not in known:
         number = parents[number]
     return number

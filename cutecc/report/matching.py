@@ -1,15 +1,15 @@
 """Which operation of a module is which of the module that a pass left.
 
-By place and text first; of several alike, by operands, which are matched before the operations that use them, and then
-in order. Other names of values and another order are no difference.
+By place and text first; of several alike, by the region around them and their operands, which are matched before the
+operations that use them, and what is left in order. Other names of values and another order are no difference.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
-from cutecc.report.operations import Operands, Operations
+from cutecc.report.operations import Operations, Uses
 
 
 class Matches:
@@ -17,70 +17,91 @@ class Matches:
 
     def __init__(self, before: Operations, after: Operations) -> None:
         self.before, self.after = before, after
-        self.to: dict[int | None, int] = {}
+        self._same: dict[int | None, int] = {}
+        """By number before, the number after, also of one that equals it now that it is gone itself."""
+        gone = self._match_alike()
+        self.to: dict[int | None, int] = {each: found for each, found in self._same.items() if each not in gone}
         """By number before, the number after."""
-        self.changed: list[int] = []
-        """Of these, those before that have other attributes or types after."""
-        self._alike()
         self.gone = [each for group in before.by_key.values() for each in group if each not in self.to]
         taken = set(self.to.values())
         self.new = [each for group in after.by_key.values() for each in group if each not in taken]
+        self.changed: set[int] = set()
+        """Those before that have other attributes or types after."""
         if self.gone and self.new:
-            self._otherwise()
-        self.back = {there: here for here, there in self.to.items() if here is not None}
+            self._match_changed()
+        self.back: dict[int | None, int] = {there: here for here, there in self.to.items() if here is not None}
         """By number after, the number before."""
 
-    def _alike(self) -> None:
-        """Match those of one place and text."""
-        several: dict[int, _Alike] = {}
+    def uses(self, number: int) -> Uses:
+        """What the region and the operands of an operation before are after."""
+        return tuple(map(self._same.get, self.before.uses[number]))
+
+    def _match_alike(self) -> set[int]:
+        """Match those of one place and text, and give those of which there are fewer."""
+        same, find = self._same, self._same.get
+        groups: dict[int, _Group] = {}
         for key, here in self.before.by_key.items():
             there = self.after.by_key.get(key)
             if there is None:
                 continue
             if len(here) == len(there):
                 # Nearly always they are in the same order.
-                self.to.update(zip(here, there, strict=True))
+                same.update(zip(here, there, strict=True))
             if len(here) > 1 or len(there) > 1:
-                several.update(dict.fromkeys(here, _Alike(here, there, self.after.operands)))
+                groups.update(dict.fromkeys(here, _Group(here, there)))
         left: list[int] = []
-        for number in sorted(several):
-            operands = self._operands(number)
-            found = self.to.get(number)
-            if found is not None and self.after.operands[found] == operands:
+        uses_before, uses_after = self.before.uses, self.after.uses
+        for number in sorted(groups):
+            found = find(number)
+            if found is not None and uses_after[found] == tuple(map(find, uses_before[number])):
                 continue
-            alike = several[number]
+            group = groups[number]
+            numbers = [number]
             if found is not None:
-                # Of the whole group, the order is another.
-                for each in alike.before:
-                    del self.to[each]
-                for each in alike.before[: alike.before.index(number)]:
-                    self._take(each, alike, left)
-            self._take(number, alike, left)
-        for number in left:
-            if (found := several[number].take_first()) is not None:
-                self.to[number] = found
+                # The whole group is in another order.
+                for each in group.before:
+                    del same[each]
+                numbers = group.before[: group.before.index(number) + 1]
+            for each in numbers:
+                uses = self.uses(each)
+                taken = group.take("uses", uses_after.__getitem__, uses)
+                if taken is None:
+                    left.append(each)
+                    taken = group.equal(uses_after, uses)
+                if taken is not None:
+                    same[each] = taken
+        left.sort()
+        left = self._match_left(left, groups, "operands", lambda uses: uses[1:])
+        left = self._match_left(left, groups, "region", lambda uses: uses[0])
+        return set(self._match_left(left, groups, "order", lambda uses: None))
 
-    def _operands(self, number: int) -> Operands:
-        """What the operands of an operation before are after."""
-        return tuple(map(self.to.get, self.before.operands[number]))
-
-    def _take(self, number: int, alike: _Alike, left: list[int]) -> None:
-        found = alike.take(self._operands(number))
-        if found is None:
-            left.append(number)
-        else:
-            self.to[number] = found
-
-    def _otherwise(self) -> None:
-        """Match those of one name at a place, if there are as many after as before."""
+    def _match_changed(self) -> None:
+        """Match those of one name at a place, in one region first."""
         here, there = _by_name(self.before, self.gone), _by_name(self.after, self.new)
-        for key, numbers in here.items():
-            if len(numbers) == len(there.get(key, ())):
-                self.to.update(zip(numbers, there[key], strict=True))
-                self.changed += numbers
-        changed = {self.to[each] for each in self.changed}
-        self.gone = [each for each in self.gone if each not in self.to]
-        self.new = [each for each in self.new if each not in changed]
+        groups: dict[int, _Group] = {}
+        for key in here.keys() & there.keys():
+            groups.update(dict.fromkeys(here[key], _Group(here[key], there[key])))
+        left = self._match_left(sorted(groups), groups, "region", lambda uses: uses[0])
+        left = self._match_left(left, groups, "order", lambda uses: None)
+        self.changed = groups.keys() - set(left)
+        self.to.update({each: self._same[each] for each in self.changed})
+        taken = {self.to[each] for each in self.changed}
+        self.gone = [each for each in self.gone if each not in self.changed]
+        self.new = [each for each in self.new if each not in taken]
+
+    def _match_left(
+        self, left: list[int], groups: Mapping[int, _Group], by: str, feature: Callable[[Uses], Hashable]
+    ) -> list[int]:
+        """Match those of which a feature of what they use agrees; gives the others."""
+        still: list[int] = []
+        for number in left:
+            wanted = feature(self.uses(number))
+            found = groups[number].take(by, lambda each: feature(self.after.uses[each]), wanted)
+            if found is None:
+                still.append(number)
+            else:
+                self._same[number] = found
+        return still
 
 
 def _by_name(operations: Operations, numbers: Iterable[int]) -> dict[tuple[int, str], list[int]]:
@@ -91,43 +112,34 @@ def _by_name(operations: Operations, numbers: Iterable[int]) -> dict[tuple[int, 
     return found
 
 
-class _Alike:
-    """Operations of one place and text; each of those after is taken once."""
+class _Group:
+    """Operations before, and those after that may be them, each of which is taken once."""
 
-    def __init__(self, before: list[int], after: list[int], operands: list[Operands]) -> None:
-        """`operands` are those of all operations after."""
+    def __init__(self, before: list[int], after: list[int]) -> None:
         self.before = before
         self._after = after
-        self._operands = operands
-        self._next = 0
-        self._taken: set[int] = set()
-        self._by_operands: dict[Operands, list[int]] | None = None
+        self._free: dict[int, None] | None = None
+        self._by = ""
+        self._index: dict[Hashable, list[int]] = {}
+        self._equal: dict[Uses, int] | None = None
 
-    def take(self, operands: Operands) -> int | None:
-        """One with these operands, if there is one; mostly that is the next one."""
-        first = self._first()
-        if first is None or self._operands[first] == operands:
-            return self._take(first)
-        if self._by_operands is None:
-            self._by_operands = {}
-            for number in reversed(self._after):
-                self._by_operands.setdefault(self._operands[number], []).append(number)
-        fitting = self._by_operands.get(operands, [])
-        while fitting:
-            if (number := fitting.pop()) not in self._taken:
-                return self._take(number)
-        return None
-
-    def take_first(self) -> int | None:
-        """The first one that is left."""
-        return self._take(self._first())
-
-    def _first(self) -> int | None:
-        while self._next < len(self._after) and self._after[self._next] in self._taken:
-            self._next += 1
-        return self._after[self._next] if self._next < len(self._after) else None
-
-    def _take(self, number: int | None) -> int | None:
-        if number is not None:
-            self._taken.add(number)
+    def take(self, by: str, feature: Callable[[int], Hashable], wanted: Hashable) -> int | None:
+        """The first one that is left whose feature is the wanted one; `by` is what the feature is called."""
+        if self._free is None:
+            self._free = dict.fromkeys(self._after)
+        if self._by != by:
+            self._by, self._index = by, {}
+            for number in reversed(self._free):
+                self._index.setdefault(feature(number), []).append(number)
+        fitting = self._index.get(wanted)
+        if not fitting:
+            return None
+        number = fitting.pop()
+        del self._free[number]
         return number
+
+    def equal(self, uses_after: Sequence[Uses], uses: Uses) -> int | None:
+        """One that has the operands of these `uses`, though it be taken."""
+        if self._equal is None:
+            self._equal = {uses_after[each][1:]: each for each in reversed(self._after)}
+        return self._equal.get(uses[1:])

@@ -18,8 +18,9 @@ _LOOPS = frozenset({"for", "while", "forall", "parallel"})
 
 Key = tuple[int, str]
 """A place's number, and the text of an operation without names."""
-Operands = tuple[int | None, ...]
-"""The operations that define them, or that have them for arguments of their blocks; `None` where that is not known."""
+Uses = tuple[int | None, ...]
+"""The operation around one, then those that define its operands, or have them for arguments of their blocks; `None`
+where there is none."""
 
 
 class Operations:
@@ -31,29 +32,41 @@ class Operations:
         pieces = VALUE.split(without_names(stage.text.replace(_MARK, ""), aliases))
         self.texts = [line.lstrip(" ") for line in _MARK.join(pieces[::2]).split("\n")[:-1]]
         """Without names and indentation; what stands behind a region is the text of its operation too."""
-        self.parents: list[int] = []
-        """The operation around each, -1 for none."""
+        self.parents: list[int | None] = []
+        """The operation around each."""
         self.last: dict[int, int] = {}
         """Of an operation with regions, the last line of these."""
-        self.operands = _operands(self.texts, pieces[1::2])
-        self._nest()
+        behind = self._nest()
+        self.uses = _uses(self.texts, self.parents, pieces[1::2])
+        for owner, text in behind:
+            self.texts[owner] += text
         self.by_key: dict[Key, list[int]] = {}
         for number, key in enumerate(zip(self.places, self.texts, strict=True)):
             if key[0] >= 0 or _MARK in key[1]:
                 self.by_key.setdefault(key, []).append(number)
 
-    def _nest(self) -> None:
-        open_ = [-1]
+    def _nest(self) -> list[tuple[int, str]]:
+        """Find the regions; what stands behind them, with the number of the operation."""
+        behind: list[tuple[int, str]] = []
+        open_: list[int] = []
+        around: int | None = None
         for number, text in enumerate(self.texts):
             owner = number
-            if text[:1] == "}" and len(open_) > 1:
+            start = text[:1]
+            if start == "}" and open_:
                 owner = open_.pop()
                 self.last[owner] = number
+                around = open_[-1] if open_ else None
                 if text != "}":
-                    self.texts[owner] += text
-            self.parents.append(open_[-1])
+                    behind.append((owner, text))
+            elif start == "^":
+                # A comment names the blocks that lead here.
+                self.texts[number] = text.partition("  // ")[0]
+            self.parents.append(around)
             if text[-1:] == "{":
                 open_.append(owner)
+                around = owner
+        return behind
 
     def name(self, number: int) -> str:
         """As `arith.addi`."""
@@ -70,31 +83,32 @@ class Operations:
 
     def in_loop(self, number: int) -> bool:
         """Whether a structured loop is around it."""
-        while (number := self.parents[number]) >= 0:
-            if self.name(number).rpartition(".")[2] in _LOOPS:
-                return True
-        return False
+        around = self.parents[number]
+        while around is not None and self.name(around).rpartition(".")[2] not in _LOOPS:
+            around = self.parents[around]
+        return around is not None
 
 
-def _operands(texts: list[str], names: list[str]) -> list[Operands]:
-    """The operands of each line; `names` are those of all values in the order of the text."""
+def _uses(texts: list[str], parents: list[int | None], names: list[str]) -> list[Uses]:
+    """What each line uses; `names` are those of all values in the order of the text."""
     defined: dict[str, int] = {}
-    found: list[Operands] = []
+    found: list[Uses] = []
     end = 0
     for number, text in enumerate(texts):
         count, results, arguments = _shape(text)
         if count == 0:
-            found.append(())
+            found.append((parents[number],))
             continue
         start, end = end, end + count
         here = names[start:end]
         if not arguments:
-            found.append(tuple(map(defined.get, here[results:])))
+            found.append((parents[number], *map(defined.get, here[results:])))
             for name in here[:results]:
                 defined[name] = number
             continue
         made = {*range(results), *arguments}
-        found.append(tuple(defined.get(name) for position, name in enumerate(here) if position not in made))
+        used = [name for position, name in enumerate(here) if position not in made]
+        found.append((parents[number], *map(defined.get, used)))
         for position in made:
             defined[here[position]] = number
     return found
@@ -104,7 +118,9 @@ def _operands(texts: list[str], names: list[str]) -> list[Operands]:
 def _shape(text: str) -> tuple[int, int, tuple[int, ...]]:
     """How many values a line names, how many of them are results, and which are arguments of blocks."""
     results = text.count(_MARK, 0, text.find(" = ")) if text[:1] == _MARK else 0
+    if text[-1:] != "{" and text[:1] != "^":
+        return text.count(_MARK), results, ()
     names = text.split(_MARK)[1:]
     # `scf.for %i = `, `func.func @f(%arg0: `, `^bb1(%0: `.
     begins = [number for number, rest in enumerate(names) if number >= results and rest.startswith((": ", " = "))]
-    return len(names), results, tuple(begins) if text[-1:] in ("{", ":") else ()
+    return len(names), results, tuple(begins)
