@@ -51,15 +51,15 @@ _DEFINED = re.compile(r"([!#][A-Za-z_$][\w$]*) = (.*)\n", re.ASCII)
 _ALIAS = re.compile(r"([!#][A-Za-z_$][\w$]*)(?![\w$.<])", re.ASCII)
 
 
-def without_names(text: str, numbers: dict[str, str]) -> str:
-    """The text with no names but those of values; an alias becomes a number for its definition, by `numbers`.
+def without_names(text: str, names: dict[str, str]) -> str:
+    """The text with no names but those of values; an alias becomes the name that its definition has in `names`.
 
     As `cutecc.report.comparing` does it line by line, for a whole text at once; what strings hold may be taken for
     names here, which hides a change only where nothing but that has changed.
     """
     known: dict[str, str] = {}
 
-    def numbered(text: str) -> str:
+    def renamed(text: str) -> str:
         # A third of the time of a substitution by a function.
         pieces = _ALIAS.split(text)
         pieces[1::2] = [known.get(name, name) for name in pieces[1::2]]
@@ -68,7 +68,11 @@ def without_names(text: str, numbers: dict[str, str]) -> str:
     # They stand before the module, each before those that use it.
     end = 0
     while match := _DEFINED.match(text, end):
-        known[match[1]] = numbers.setdefault(numbered(match[2]), f"{match[1][0]}{len(numbers)}")
+        definition = renamed(match[2])
+        if definition not in names:
+            names[definition] = f"{match[1]}.{len(names)}" if match[1] in names.values() else match[1]
+        if names[definition] != match[1]:
+            known[match[1]] = names[definition]
         end = match.end()
     text = _LABEL.sub("^", text)
-    return numbered(text) if known else text
+    return renamed(text) if known else text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Container
 from dataclasses import dataclass, field
@@ -66,11 +67,12 @@ class Fates:
 
     def _gone(self) -> None:
         gone = set(self._matches.gone)
+        self._opened = self._find_opened(gone)
         users: defaultdict[int, list[int]] = defaultdict(list)
         if gone:
             for number, uses in enumerate(self._before.uses):
-                for each in uses[1:]:
-                    if each in gone:
+                if not gone.isdisjoint(uses):
+                    for each in gone.intersection(uses[1:]):
                         users[each].append(number)
         # Those that use an operation stand behind it.
         backwards = sorted(gone, reverse=True)
@@ -83,18 +85,16 @@ class Fates:
         for number in backwards:
             is_source = number not in dead or self._before.places[number] not in alive
             self._fates[number] = self._fate(number, users[number], is_source)
-        survivors = Counter(self._instead.values())
+        stands_for = Counter(self._instead.values())
         for number, fate in self._fates.items():
-            if (
-                fate == "merged"
-                and survivors[self._instead[number]] == 1
-                and self._instead[number] not in self._matches.back
-            ):
-                fate = "folded"
             change = self.changes[self._before.places[number]]
-            change.counts[fate] += 1
-            if fate == "merged":
-                change.into.add(self._after.places[self._instead[number]])
+            instead = self._instead.get(number)
+            if instead is not None and (instead in self._matches.back or stands_for[instead] > 1):
+                change.counts["merged"] += 1
+                change.into.add(self._after.places[instead])
+            else:
+                # Made anew and for this one alone, it is another.
+                change.counts["folded" if instead is not None else fate] += 1
 
     def _fate(self, number: int, users: list[int], is_source: bool) -> Fate:
         here = self._before.places[number]
@@ -112,9 +112,7 @@ class Fates:
         if is_source:
             return "rewritten"
         around = self._before.parents[number]
-        if self._is_opened(number) or (
-            around is not None and not self._before.has_results(number) and self._is_opened(around)
-        ):
+        if number in self._opened or (around in self._opened and not self._before.has_results(number)):
             return "folded"
         return "removed" if all(self._fates.get(user) == "removed" for user in users) else "folded"
 
@@ -133,15 +131,16 @@ class Fates:
 
     def _equals(self, before: int, after: int) -> bool:
         """Whether an operation after is what one that is gone was, by its text and what is known of its operands."""
-        uses = zip(self._matches.uses(before)[1:], self._after.uses[after][1:], strict=False)
-        return self._after.texts[after] == self._before.texts[before] and all(was in (None, now) for was, now in uses)
-
-    def _is_opened(self, number: int) -> bool:
-        """Whether an operation with regions is gone and something of its body is still there."""
-        last = self._before.last.get(number)
-        if last is None or number in self._matches.to:
+        if self._after.texts[after] != self._before.texts[before]:
             return False
-        return any(each in self._matches.to for each in range(number + 1, last))
+        operands = zip(self._before.uses[before][1:], self._after.uses[after][1:], strict=False)
+        return all(self._matches.to.get(was, now) == now for was, now in operands)
+
+    def _find_opened(self, gone: set[int]) -> set[int]:
+        """The operations with regions that are gone while something of their bodies is still there."""
+        around = {each: last for each, last in self._before.last.items() if each in gone}
+        kept = sorted(each for each in self._matches.to if each is not None) if around else []
+        return {each for each, last in around.items() if bisect_left(kept, each) < bisect_left(kept, last)}
 
     def _came(self) -> None:
         for place, numbers in self._new.items():

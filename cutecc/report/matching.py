@@ -19,9 +19,12 @@ class Matches:
         self.before, self.after = before, after
         self._same: dict[int | None, int] = {}
         """By number before, the number after, also of one that equals it now that it is gone itself."""
-        gone = self._match_alike()
-        self.to: dict[int | None, int] = {each: found for each, found in self._same.items() if each not in gone}
+        self.to: dict[int | None, int]
         """By number before, the number after."""
+        if gone := self._match_alike():
+            self.to = {each: found for each, found in self._same.items() if each not in gone}
+        else:
+            self.to = self._same
         self.gone = [each for group in before.by_key.values() for each in group if each not in self.to]
         taken = set(self.to.values())
         self.new = [each for group in after.by_key.values() for each in group if each not in taken]
@@ -29,7 +32,7 @@ class Matches:
         """Those before that have other attributes or types after."""
         if self.gone and self.new:
             self._match_changed()
-        self.back: dict[int | None, int] = {there: here for here, there in self.to.items() if here is not None}
+        self.back: dict[int | None, int | None] = dict(zip(self.to.values(), self.to, strict=True))
         """By number after, the number before."""
 
     def uses(self, number: int) -> Uses:
@@ -53,8 +56,11 @@ class Matches:
         uses_before, uses_after = self.before.uses, self.after.uses
         for number in sorted(groups):
             found = find(number)
-            if found is not None and uses_after[found] == tuple(map(find, uses_before[number])):
-                continue
+            if found is not None:
+                uses = tuple(map(find, uses_before[number]))
+                # Of an operand that is gone, nothing is known.
+                if uses_after[found] == uses or None in uses[1:]:
+                    continue
             group = groups[number]
             numbers = [number]
             if found is not None:
@@ -70,10 +76,12 @@ class Matches:
                     taken = group.equal(uses_after, uses)
                 if taken is not None:
                     same[each] = taken
+        gone = set(left)
         left.sort()
-        left = self._match_left(left, groups, "operands", lambda uses: uses[1:])
-        left = self._match_left(left, groups, "region", lambda uses: uses[0])
-        return set(self._match_left(left, groups, "order", lambda uses: None))
+        left = self._match_left(left, gone, groups, "operands", lambda uses: uses[1:])
+        left = self._match_left(left, gone, groups, "region", lambda uses: uses[0])
+        self._match_left(left, gone, groups, "order", lambda uses: None)
+        return gone
 
     def _match_changed(self) -> None:
         """Match those of one name at a place, in one region first."""
@@ -81,26 +89,36 @@ class Matches:
         groups: dict[int, _Group] = {}
         for key in here.keys() & there.keys():
             groups.update(dict.fromkeys(here[key], _Group(here[key], there[key])))
-        left = self._match_left(sorted(groups), groups, "region", lambda uses: uses[0])
-        left = self._match_left(left, groups, "order", lambda uses: None)
-        self.changed = groups.keys() - set(left)
+        gone = set(groups)
+        left = self._match_left(sorted(groups), gone, groups, "region", lambda uses: uses[0])
+        self._match_left(left, gone, groups, "order", lambda uses: None)
+        self.changed = groups.keys() - gone
         self.to.update({each: self._same[each] for each in self.changed})
         taken = {self.to[each] for each in self.changed}
         self.gone = [each for each in self.gone if each not in self.changed]
         self.new = [each for each in self.new if each not in taken]
 
     def _match_left(
-        self, left: list[int], groups: Mapping[int, _Group], by: str, feature: Callable[[Uses], Hashable]
+        self,
+        left: list[int],
+        gone: set[int],
+        groups: Mapping[int, _Group],
+        by: str,
+        feature: Callable[[Uses], Hashable],
     ) -> list[int]:
-        """Match those of which a feature of what they use agrees; gives the others."""
+        """Match those of which a feature of what they use agrees, and take them from `gone`; gives what is left."""
         still: list[int] = []
+        uses_after = self.after.uses
         for number in left:
-            wanted = feature(self.uses(number))
-            found = groups[number].take(by, lambda each: feature(self.after.uses[each]), wanted)
+            group = groups[number]
+            if not group.free:
+                continue
+            found = group.take(by, lambda each: feature(uses_after[each]), feature(self.uses(number)))
             if found is None:
                 still.append(number)
             else:
                 self._same[number] = found
+                gone.remove(number)
         return still
 
 
@@ -118,24 +136,23 @@ class _Group:
     def __init__(self, before: list[int], after: list[int]) -> None:
         self.before = before
         self._after = after
-        self._free: dict[int, None] | None = None
+        self.free = set(after)
         self._by = ""
         self._index: dict[Hashable, list[int]] = {}
         self._equal: dict[Uses, int] | None = None
 
     def take(self, by: str, feature: Callable[[int], Hashable], wanted: Hashable) -> int | None:
         """The first one that is left whose feature is the wanted one; `by` is what the feature is called."""
-        if self._free is None:
-            self._free = dict.fromkeys(self._after)
         if self._by != by:
             self._by, self._index = by, {}
-            for number in reversed(self._free):
-                self._index.setdefault(feature(number), []).append(number)
+            for number in reversed(self._after):
+                if number in self.free:
+                    self._index.setdefault(feature(number), []).append(number)
         fitting = self._index.get(wanted)
         if not fitting:
             return None
         number = fitting.pop()
-        del self._free[number]
+        self.free.remove(number)
         return number
 
     def equal(self, uses_after: Sequence[Uses], uses: Uses) -> int | None:

@@ -14,6 +14,7 @@ from cutecc.report.digests import VALUE, without_names
 _MARK = "\0"
 """Stands for a value's name."""
 _NAME = re.compile(r'(?:[^="]*\0[^="]* = )?"?([\w$.]+)', re.ASCII)
+_ISOLATING = re.compile(r"[\w.]*(?:func|kernel|module)\b", re.ASCII)
 _LOOPS = frozenset({"for", "while", "forall", "parallel"})
 
 Key = tuple[int, str]
@@ -70,8 +71,7 @@ class Operations:
 
     def name(self, number: int) -> str:
         """As `arith.addi`."""
-        match = _NAME.match(self.texts[number])
-        return match[1] if match else ""
+        return _name(self.texts[number])
 
     def has_results(self, number: int) -> bool:
         """Whether it has any."""
@@ -89,38 +89,51 @@ class Operations:
         return around is not None
 
 
+@lru_cache(1 << 14)
+def _name(text: str) -> str:
+    match = _NAME.match(text)
+    return match[1] if match else ""
+
+
 def _uses(texts: list[str], parents: list[int | None], names: list[str]) -> list[Uses]:
     """What each line uses; `names` are those of all values in the order of the text."""
+    shapes = {text: _shape(text) for text in set(texts)}
     defined: dict[str, int] = {}
+    find = defined.get
     found: list[Uses] = []
     end = 0
-    for number, text in enumerate(texts):
-        count, results, arguments = _shape(text)
+    for number, (text, parent) in enumerate(zip(texts, parents, strict=True)):
+        count, results, arguments, isolates = shapes[text]
+        if isolates:
+            defined.clear()
         if count == 0:
-            found.append((parents[number],))
+            found.append((parent,))
             continue
         start, end = end, end + count
         here = names[start:end]
-        if not arguments:
-            found.append((parents[number], *map(defined.get, here[results:])))
-            for name in here[:results]:
-                defined[name] = number
+        if arguments:
+            made = {*range(results), *arguments}
+            found.append((parent, *[find(name) for position, name in enumerate(here) if position not in made]))
+            for position in made:
+                defined[here[position]] = number
             continue
-        made = {*range(results), *arguments}
-        used = [name for position, name in enumerate(here) if position not in made]
-        found.append((parents[number], *map(defined.get, used)))
-        for position in made:
-            defined[here[position]] = number
+        if results == 0:
+            found.append((parent, *map(find, here)))
+            continue
+        found.append((parent, *map(find, here[results:])))
+        for name in here[:results]:
+            defined[name] = number
     return found
 
 
 @lru_cache(1 << 14)
-def _shape(text: str) -> tuple[int, int, tuple[int, ...]]:
-    """How many values a line names, how many of them are results, and which are arguments of blocks."""
+def _shape(text: str) -> tuple[int, int, tuple[int, ...], bool]:
+    """How many values a line names, how many of them are results, which are arguments of blocks, and whether the
+    values before it are not to be seen behind it."""
     results = text.count(_MARK, 0, text.find(" = ")) if text[:1] == _MARK else 0
     if text[-1:] != "{" and text[:1] != "^":
-        return text.count(_MARK), results, ()
+        return text.count(_MARK), results, (), False
     names = text.split(_MARK)[1:]
     # `scf.for %i = `, `func.func @f(%arg0: `, `^bb1(%0: `.
     begins = [number for number, rest in enumerate(names) if number >= results and rest.startswith((": ", " = "))]
-    return len(names), results, tuple(begins)
+    return len(names), results, tuple(begins), _ISOLATING.match(text) is not None
