@@ -7,7 +7,7 @@ operations that use them, and what is left in order. Other names of values and a
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping
 
 from cutecc.report.operations import Operations, Uses
 
@@ -42,10 +42,13 @@ class Matches:
     def _match_alike(self) -> set[int]:
         """Match those of one place and text, and give those of which there are fewer."""
         same, find = self._same, self._same.get
+        equal = self._equal()
         groups: dict[int, _Group] = {}
         for key, here in self.before.by_key.items():
             there = self.after.by_key.get(key)
             if there is None:
+                if key[1] in equal:
+                    groups.update(dict.fromkeys(here, _Group(here, [])))
                 continue
             if len(here) == len(there):
                 # Nearly always they are in the same order.
@@ -73,7 +76,7 @@ class Matches:
                 taken = group.take("uses", uses_after.__getitem__, uses)
                 if taken is None:
                     left.append(each)
-                    taken = group.equal(uses_after, uses)
+                    taken = equal.get(self.before.texts[each], {}).get(uses[1:])
                 if taken is not None:
                     same[each] = taken
         gone = set(left)
@@ -82,6 +85,18 @@ class Matches:
         left = self._match_left(left, gone, groups, "region", lambda uses: uses[0])
         self._match_left(left, gone, groups, "order", lambda uses: None)
         return gone
+
+    def _equal(self) -> dict[str, dict[Uses, int]]:
+        """Of the texts that there are fewer of at some place, the first operation after with each list of operands."""
+        after = self.after
+        fewer = {key[1] for key, here in self.before.by_key.items() if len(here) > len(after.by_key.get(key, ()))}
+        found: dict[str, dict[Uses, int]] = {}
+        for (_, text), numbers in after.by_key.items():
+            if text in fewer:
+                known = found.setdefault(text, {})
+                for number in numbers:
+                    known.setdefault(after.uses[number][1:], number)
+        return found
 
     def _match_changed(self) -> None:
         """Match those of one name at a place, in one region first."""
@@ -139,7 +154,6 @@ class _Group:
         self.free = set(after)
         self._by = ""
         self._index: dict[Hashable, list[int]] = {}
-        self._equal: dict[Uses, int] | None = None
 
     def take(self, by: str, feature: Callable[[int], Hashable], wanted: Hashable) -> int | None:
         """The first one that is left whose feature is the wanted one; `by` is what the feature is called."""
@@ -154,9 +168,3 @@ class _Group:
         number = fitting.pop()
         self.free.remove(number)
         return number
-
-    def equal(self, uses_after: Sequence[Uses], uses: Uses) -> int | None:
-        """One that has the operands of these `uses`, though it be taken."""
-        if self._equal is None:
-            self._equal = {uses_after[each][1:]: each for each in reversed(self._after)}
-        return self._equal.get(uses[1:])
