@@ -57,6 +57,7 @@ class Fates:
         """Of operations that are gone."""
         self._instead: dict[int, int] = {}
         """Which operation after stands for one that is gone."""
+        self._copies: set[int] = set()
         self._gone()
         self._came()
         for number in matches.changed:
@@ -154,14 +155,31 @@ class Fates:
     def _origin(self, number: int, change: Change) -> Fate:
         key = self._after.places[number], self._after.texts[number]
         here, there = self._before.by_key.get(key, []), self._after.by_key[key]
-        if not here:
+        original = next((each for each in here if self._is_copy(number, each)), None)
+        if original is None:
             return "appeared"
+        self._copies.add(number)
         times, rest = divmod(len(there), len(here))
         change.times.add(0 if rest else times)
-        if not self._before.in_loop(here[0]):
-            return "copied"
         beside = Counter(self._after.parents[each] for each in there)
-        return "unrolled" if beside[self._after.parents[number]] > 1 else "copied"
+        is_unrolled = self._before.loop(original) is not None and beside[self._after.parents[number]] > 1
+        return "unrolled" if is_unrolled else "copied"
+
+    def _is_copy(self, copy: int, original: int) -> bool:
+        """Whether what a new operation uses is what another used, or a copy of that, or made for one turn of a loop."""
+        before, after = self._before, self._after
+        loop = before.loop(original)
+        region, *operands = zip(before.uses[original], after.uses[copy], strict=True)
+        if loop is None and all(self._matches.to.get(was) == now for was, now in (region, *operands)):
+            # Made twice at once.
+            return False
+        return all(
+            self._matches.to.get(was) == now
+            or was == loop
+            or now in self._copies
+            or (now is not None and after.is_constant(now))
+            for was, now in operands
+        )
 
     def _moved(self) -> list[int]:
         """Those before that are in another region after, of regions that are there in both."""

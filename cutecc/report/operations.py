@@ -81,12 +81,12 @@ class Operations:
         """Whether it makes a constant."""
         return self.name(number).endswith("constant")
 
-    def in_loop(self, number: int) -> bool:
-        """Whether a structured loop is around it."""
+    def loop(self, number: int) -> int | None:
+        """The innermost structured loop around it."""
         around = self.parents[number]
         while around is not None and self.name(around).rpartition(".")[2] not in _LOOPS:
             around = self.parents[around]
-        return around is not None
+        return around
 
 
 @lru_cache(1 << 14)
