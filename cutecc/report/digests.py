@@ -44,7 +44,7 @@ def digests(stage: Stage, lines_of: Sequence[frozenset[Line]], aliases: dict[str
     return found
 
 
-VALUE = re.compile(r"(%[\w$.-]+)(?:#\d+)?", re.ASCII)
+VALUE = re.compile(r"(%[\w$.-]+(?:#\d+)?)", re.ASCII)
 """Also one of several results, `%0#1`, which another pass may give a name of its own."""
 _LABEL = re.compile(r"\^[\w$.-]+", re.ASCII)
 _DEFINED = re.compile(r"([!#][A-Za-z_$][\w$]*) = (.*)\n", re.ASCII)

@@ -57,12 +57,15 @@ class Matches:
                 groups.update(dict.fromkeys(here, _Group(here, there)))
         left: list[int] = []
         uses_before, uses_after = self.before.uses, self.after.uses
+        results_before, results_after = self.before.results, self.after.results
         for number in sorted(groups):
             found = find(number)
             if found is not None:
                 uses = tuple(map(find, uses_before[number]))
                 # Of an operand that is gone, nothing is known.
-                if uses_after[found] == uses or None in uses[1:]:
+                if None in uses[1:] or (
+                    uses_after[found] == uses and results_after.get(found) == results_before.get(number)
+                ):
                     continue
             group = groups[number]
             numbers = [number]
@@ -73,10 +76,11 @@ class Matches:
                 numbers = group.before[: group.before.index(number) + 1]
             for each in numbers:
                 uses = self.uses(each)
-                taken = group.take("uses", uses_after.__getitem__, uses)
+                results = results_before.get(each)
+                taken = group.take("uses", lambda each: (uses_after[each], results_after.get(each)), (uses, results))
                 if taken is None:
                     left.append(each)
-                    taken = equal.get(self.before.texts[each], {}).get(uses[1:])
+                    taken = equal.get(self.before.texts[each], {}).get((uses[1:], results))
                 if taken is not None:
                     same[each] = taken
         gone = set(left)
@@ -86,16 +90,16 @@ class Matches:
         self._match_left(left, gone, groups, "order", lambda uses: None)
         return gone
 
-    def _equal(self) -> dict[str, dict[Uses, int]]:
+    def _equal(self) -> dict[str, dict[Hashable, int]]:
         """Of the texts that there are fewer of at some place, the first operation after with each list of operands."""
         after = self.after
         fewer = {key[1] for key, here in self.before.by_key.items() if len(here) > len(after.by_key.get(key, ()))}
-        found: dict[str, dict[Uses, int]] = {}
+        found: dict[str, dict[Hashable, int]] = {}
         for (_, text), numbers in after.by_key.items():
             if text in fewer:
                 known = found.setdefault(text, {})
                 for number in numbers:
-                    known.setdefault(after.uses[number][1:], number)
+                    known.setdefault((after.uses[number][1:], after.results.get(number)), number)
         return found
 
     def _match_changed(self) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import NamedTuple
 
 from cutecc.record.stages import Stage
 from cutecc.report.digests import VALUE, without_names
@@ -14,6 +15,7 @@ from cutecc.report.digests import VALUE, without_names
 _MARK = "\0"
 """Stands for a value's name."""
 _NAME = re.compile(r'(?:[^="]*\0[^="]* = )?"?([\w$.]+)', re.ASCII)
+_PACK = re.compile(r"\0:(\d{1,4}) = ", re.ASCII)
 _ISOLATING = re.compile(r"[\w.]*(?:func|kernel|module)\b", re.ASCII)
 _LOOPS = frozenset({"for", "while", "forall", "parallel"})
 
@@ -38,7 +40,10 @@ class Operations:
         self.last: dict[int, int] = {}
         """Of an operation with regions, the last line of these."""
         behind = self._nest()
-        self.uses = _uses(self.texts, self.parents, pieces[1::2])
+        self.uses: list[Uses] = []
+        self.results: dict[int, Uses] = {}
+        """Which results or arguments of these its operands are, from 0; left out where each is the first."""
+        self._find_uses(pieces[1::2])
         for owner, text in behind:
             self.texts[owner] += text
         self.by_key: dict[Key, list[int]] = {}
@@ -69,6 +74,40 @@ class Operations:
                 around = owner
         return behind
 
+    def _find_uses(self, names: list[str]) -> None:
+        """Resolve the names of all values, which are given in the order of the text."""
+        shapes = {text: _shape(text) for text in set(self.texts)}
+        defined: dict[str, int] = {}
+        later: dict[str, int] = {}
+        """Of results and arguments that are not the first, which they are."""
+        find, found = defined.get, self.uses
+        end = 0
+        for number, (text, parent) in enumerate(zip(self.texts, self.parents, strict=True)):
+            shape = shapes[text]
+            if shape.isolates:
+                defined.clear()
+                later.clear()
+            if shape.names == 0:
+                found.append((parent,))
+                continue
+            start, end = end, end + shape.names
+            used = names[start + shape.results : end]
+            made = names[start : start + shape.results]
+            if shape.arguments:
+                made += [used[each] for each in shape.arguments]
+                used = [each for position, each in enumerate(used) if position not in shape.arguments]
+            elif shape.pack:
+                made = [f"{made[0]}#{each}" for each in range(shape.pack)]
+            found.append((parent, *map(find, used)))
+            if later and not later.keys().isdisjoint(used):
+                self.results[number] = tuple(map(later.get, used))
+            for position, name in enumerate(made):
+                defined[name] = number
+                if position:
+                    later[name] = position
+                elif name in later:
+                    del later[name]
+
     def name(self, number: int) -> str:
         """As `arith.addi`."""
         return _name(self.texts[number])
@@ -95,45 +134,27 @@ def _name(text: str) -> str:
     return match[1] if match else ""
 
 
-def _uses(texts: list[str], parents: list[int | None], names: list[str]) -> list[Uses]:
-    """What each line uses; `names` are those of all values in the order of the text."""
-    shapes = {text: _shape(text) for text in set(texts)}
-    defined: dict[str, int] = {}
-    find = defined.get
-    found: list[Uses] = []
-    end = 0
-    for number, (text, parent) in enumerate(zip(texts, parents, strict=True)):
-        count, results, arguments, isolates = shapes[text]
-        if isolates:
-            defined.clear()
-        if count == 0:
-            found.append((parent,))
-            continue
-        start, end = end, end + count
-        here = names[start:end]
-        if arguments:
-            made = {*range(results), *arguments}
-            found.append((parent, *[find(name) for position, name in enumerate(here) if position not in made]))
-            for position in made:
-                defined[here[position]] = number
-            continue
-        if results == 0:
-            found.append((parent, *map(find, here)))
-            continue
-        found.append((parent, *map(find, here[results:])))
-        for name in here[:results]:
-            defined[name] = number
-    return found
+class _Shape(NamedTuple):
+    names: int
+    """How many names of values a line has."""
+    results: int
+    """The first of these."""
+    pack: int
+    """How many results there are of one name, `%0:2`; 0 where each has its own."""
+    arguments: tuple[int, ...]
+    """Which of the others are arguments of its blocks."""
+    isolates: bool
+    """Whether what is in its region sees no value of before."""
 
 
 @lru_cache(1 << 14)
-def _shape(text: str) -> tuple[int, int, tuple[int, ...], bool]:
-    """How many values a line names, how many of them are results, which are arguments of blocks, and whether the
-    values before it are not to be seen behind it."""
+def _shape(text: str) -> _Shape:
     results = text.count(_MARK, 0, text.find(" = ")) if text[:1] == _MARK else 0
+    pack = _PACK.match(text)
+    number = int(pack[1]) if pack else 0
     if text[-1:] != "{" and text[:1] != "^":
-        return text.count(_MARK), results, (), False
+        return _Shape(text.count(_MARK), results, number, (), False)
     names = text.split(_MARK)[1:]
     # `scf.for %i = `, `func.func @f(%arg0: `, `^bb1(%0: `.
-    begins = [number for number, rest in enumerate(names) if number >= results and rest.startswith((": ", " = "))]
-    return len(names), results, tuple(begins), _ISOLATING.match(text) is not None
+    begins = [each for each, rest in enumerate(names[results:]) if rest.startswith((": ", " = "))]
+    return _Shape(len(names), results, number, tuple(begins), _ISOLATING.match(text) is not None)
