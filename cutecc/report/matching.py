@@ -7,7 +7,7 @@ operations that use them, and what is left in order. Other names of values and a
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Container, Hashable, Iterable, Mapping
 
 from cutecc.report.operations import Operations, Uses
 
@@ -41,54 +41,55 @@ class Matches:
 
     def _match_alike(self) -> set[int]:
         """Match those of one place and text, and give those of which there are fewer."""
-        same, find = self._same, self._same.get
-        equal = self._equal()
-        groups: dict[int, _Group] = {}
-        for key, here in self.before.by_key.items():
-            there = self.after.by_key.get(key)
-            if there is None:
-                if key[1] in equal:
-                    groups.update(dict.fromkeys(here, _Group(here, [])))
-                continue
-            if len(here) == len(there):
-                # Nearly always they are in the same order.
-                same.update(zip(here, there, strict=True))
-            if len(here) > 1 or len(there) > 1:
-                groups.update(dict.fromkeys(here, _Group(here, there)))
-        left: list[int] = []
+        same = self._same
         uses_before, uses_after = self.before.uses, self.after.uses
         results_before, results_after = self.before.results, self.after.results
+        equal = self._equal()
+        groups = self._groups(equal)
+        left: list[int] = []
+
+        def take(number: int) -> None:
+            wanted = self.uses(number), results_before.get(number)
+            found = groups[number].take("uses", lambda each: (uses_after[each], results_after.get(each)), wanted)
+            if found is None:
+                left.append(number)
+                found = equal.get(self.before.texts[number], {}).get((wanted[0][1:], wanted[1]))
+            if found is not None:
+                same[number] = found
+
         for number in sorted(groups):
-            found = find(number)
-            if found is not None:
-                uses = tuple(map(find, uses_before[number]))
-                # Of an operand that is gone, nothing is known.
-                if None in uses[1:] or (
-                    uses_after[found] == uses and results_after.get(found) == results_before.get(number)
-                ):
-                    continue
-            group = groups[number]
-            numbers = [number]
-            if found is not None:
+            found = same.get(number)
+            if found is None:
+                take(number)
+                continue
+            uses = tuple(map(same.get, uses_before[number]))
+            is_same = uses_after[found] == uses and results_after.get(found) == results_before.get(number)
+            # Of an operand that is gone, nothing is known.
+            if not is_same and None not in uses[1:]:
                 # The whole group is in another order.
-                for each in group.before:
+                group = groups[number].before
+                for each in group:
                     del same[each]
-                numbers = group.before[: group.before.index(number) + 1]
-            for each in numbers:
-                uses = self.uses(each)
-                results = results_before.get(each)
-                taken = group.take("uses", lambda each: (uses_after[each], results_after.get(each)), (uses, results))
-                if taken is None:
-                    left.append(each)
-                    taken = equal.get(self.before.texts[each], {}).get((uses[1:], results))
-                if taken is not None:
-                    same[each] = taken
+                for each in group[: group.index(number) + 1]:
+                    take(each)
         gone = set(left)
         left.sort()
         left = self._match_left(left, gone, groups, "operands", lambda uses: uses[1:])
         left = self._match_left(left, gone, groups, "region", lambda uses: uses[0])
         self._match_left(left, gone, groups, "order", lambda uses: None)
         return gone
+
+    def _groups(self, equal: Container[str]) -> dict[int, _Group]:
+        """The group of each operation of which there are several, or that may be one of the texts that are `equal`."""
+        groups: dict[int, _Group] = {}
+        for key, here in self.before.by_key.items():
+            there = self.after.by_key.get(key, [])
+            if len(here) == len(there):
+                # Nearly always they are in the same order.
+                self._same.update(zip(here, there, strict=True))
+            if len(here) > 1 or len(there) > 1 or key[1] in equal:
+                groups.update(dict.fromkeys(here, _Group(here, there)))
+        return groups
 
     def _equal(self) -> dict[str, dict[Hashable, int]]:
         """Of the texts that there are fewer of at some place, the first operation after with each list of operands."""

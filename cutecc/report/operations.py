@@ -15,7 +15,6 @@ from cutecc.report.digests import VALUE, without_names
 _MARK = "\0"
 """Stands for a value's name."""
 _NAME = re.compile(r'(?:[^="]*\0[^="]* = )?"?([\w$.]+)', re.ASCII)
-_PACK = re.compile(r"\0:(\d{1,4}) = ", re.ASCII)
 _ISOLATING = re.compile(r"[\w.]*(?:func|kernel|module)\b", re.ASCII)
 _LOOPS = frozenset({"for", "while", "forall", "parallel"})
 
@@ -41,8 +40,8 @@ class Operations:
         """Of an operation with regions, the last line of these."""
         behind = self._nest()
         self.uses: list[Uses] = []
-        self.results: dict[int, Uses] = {}
-        """Which results or arguments of these its operands are, from 0; left out where each is the first."""
+        self.results: dict[int, tuple[str | None, ...]] = {}
+        """Which results or arguments of these its operands are, `None` for the first; left out where each is that."""
         self._find_uses(pieces[1::2])
         for owner, text in behind:
             self.texts[owner] += text
@@ -78,35 +77,43 @@ class Operations:
         """Resolve the names of all values, which are given in the order of the text."""
         shapes = {text: _shape(text) for text in set(self.texts)}
         defined: dict[str, int] = {}
-        later: dict[str, int] = {}
-        """Of results and arguments that are not the first, which they are."""
+        later: dict[str, str] = {}
+        """Of results and arguments that are not the first and have names of their own, which they are."""
+        has_packs = False
         find, found = defined.get, self.uses
         end = 0
         for number, (text, parent) in enumerate(zip(self.texts, self.parents, strict=True)):
-            shape = shapes[text]
-            if shape.isolates:
+            count, results, is_pack, arguments, isolates = shapes[text]
+            if isolates:
                 defined.clear()
                 later.clear()
-            if shape.names == 0:
+            if count == 0:
                 found.append((parent,))
                 continue
-            start, end = end, end + shape.names
-            used = names[start + shape.results : end]
-            made = names[start : start + shape.results]
-            if shape.arguments:
-                made += [used[each] for each in shape.arguments]
-                used = [each for position, each in enumerate(used) if position not in shape.arguments]
-            elif shape.pack:
-                made = [f"{made[0]}#{each}" for each in range(shape.pack)]
-            found.append((parent, *map(find, used)))
-            if later and not later.keys().isdisjoint(used):
+            start, end = end, end + count
+            made = names[start : start + results]
+            used = names[start + results : end]
+            if arguments:
+                made += [used[each] for each in arguments]
+                used = [each for position, each in enumerate(used) if position not in arguments]
+            uses = (parent, *map(find, used))
+            if has_packs and None in uses:
+                parts = [each.partition("#") for each in used]
+                uses = (parent, *[find(name) for name, _, _ in parts])
+                which = tuple(later.get(name) if each in ("", "0") else each for name, _, each in parts)
+                if any(which):
+                    self.results[number] = which
+            elif later and not later.keys().isdisjoint(used):
                 self.results[number] = tuple(map(later.get, used))
-            for position, name in enumerate(made):
+            found.append(uses)
+            has_packs = has_packs or is_pack
+            for name in made:
                 defined[name] = number
-                if position:
-                    later[name] = position
-                elif name in later:
-                    del later[name]
+            if later or len(made) > 1:
+                for position, name in enumerate(made):
+                    later[name] = str(position)
+                    if position == 0:
+                        del later[name]
 
     def name(self, number: int) -> str:
         """As `arith.addi`."""
@@ -139,8 +146,8 @@ class _Shape(NamedTuple):
     """How many names of values a line has."""
     results: int
     """The first of these."""
-    pack: int
-    """How many results there are of one name, `%0:2`; 0 where each has its own."""
+    is_pack: bool
+    """Whether its results have one name, `%0:2`."""
     arguments: tuple[int, ...]
     """Which of the others are arguments of its blocks."""
     isolates: bool
@@ -150,11 +157,10 @@ class _Shape(NamedTuple):
 @lru_cache(1 << 14)
 def _shape(text: str) -> _Shape:
     results = text.count(_MARK, 0, text.find(" = ")) if text[:1] == _MARK else 0
-    pack = _PACK.match(text)
-    number = int(pack[1]) if pack else 0
+    is_pack = results > 0 and text[1] == ":"
     if text[-1:] != "{" and text[:1] != "^":
-        return _Shape(text.count(_MARK), results, number, (), False)
+        return _Shape(text.count(_MARK), results, is_pack, (), False)
     names = text.split(_MARK)[1:]
     # `scf.for %i = `, `func.func @f(%arg0: `, `^bb1(%0: `.
     begins = [each for each, rest in enumerate(names[results:]) if rest.startswith((": ", " = "))]
-    return _Shape(len(names), results, number, tuple(begins), _ISOLATING.match(text) is not None)
+    return _Shape(len(names), results, is_pack, tuple(begins), _ISOLATING.match(text) is not None)
