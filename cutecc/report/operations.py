@@ -80,7 +80,7 @@ class Operations:
         later: dict[str, str] = {}
         """Of results and arguments that are not the first and have names of their own, which they are."""
         has_packs = False
-        find, found = defined.get, self.uses
+        find, found, is_disjoint = defined.get, self.uses, later.keys().isdisjoint
         end = 0
         for number, (text, parent) in enumerate(zip(self.texts, self.parents, strict=True)):
             count, results, is_pack, arguments, isolates = shapes[text]
@@ -103,17 +103,16 @@ class Operations:
                 which = tuple(later.get(name) if each in ("", "0") else each for name, _, each in parts)
                 if any(which):
                     self.results[number] = which
-            elif later and not later.keys().isdisjoint(used):
+            elif later and not is_disjoint(used):
                 self.results[number] = tuple(map(later.get, used))
             found.append(uses)
             has_packs = has_packs or is_pack
-            for name in made:
+            for position, name in enumerate(made):
                 defined[name] = number
-            if later or len(made) > 1:
-                for position, name in enumerate(made):
+                if position:
                     later[name] = str(position)
-                    if position == 0:
-                        del later[name]
+                elif name in later:
+                    del later[name]
 
     def name(self, number: int) -> str:
         """As `arith.addi`."""
