@@ -29,6 +29,10 @@ Of operations after:
 """
 
 
+_MOST_ORIGINALS = 64
+"""Of operations that are alike, so many are looked at for one that another is a copy of."""
+
+
 @dataclass
 class Change:
     """What a pass did to the operations of one place."""
@@ -155,21 +159,22 @@ class Fates:
     def _origin(self, number: int, change: Change) -> Fate:
         key = self._after.places[number], self._after.texts[number]
         here, there = self._before.by_key.get(key, []), self._after.by_key[key]
-        original = next((each for each in here if self._is_copy(number, each)), None)
+        original = next((each for each in here[:_MOST_ORIGINALS] if self._is_copy(number, each)), None)
         if original is None:
             return "appeared"
         self._copies.add(number)
         times, rest = divmod(len(there), len(here))
         change.times.add(0 if rest else times)
-        beside = Counter(self._after.parents[each] for each in there)
-        is_unrolled = self._before.loop(original) is not None and beside[self._after.parents[number]] > 1
+        around = self._after.parents[number]
+        beside = (each for each in there if each != number and self._after.parents[each] == around)
+        is_unrolled = self._before.loop(original) is not None and next(beside, None) is not None
         return "unrolled" if is_unrolled else "copied"
 
     def _is_copy(self, copy: int, original: int) -> bool:
         """Whether what a new operation uses is what another used, or a copy of that, or made for one turn of a loop."""
         before, after = self._before, self._after
         loop = before.loop(original)
-        region, *operands = zip(before.uses[original], after.uses[copy], strict=True)
+        region, *operands = zip(before.uses[original], after.uses[copy], strict=False)
         if loop is None and all(self._matches.to.get(was) == now for was, now in (region, *operands)):
             # Made twice at once.
             return False

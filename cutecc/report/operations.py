@@ -155,7 +155,8 @@ class _Shape(NamedTuple):
 
 @lru_cache(1 << 14)
 def _shape(text: str) -> _Shape:
-    results = text.count(_MARK, 0, text.find(" = ")) if text[:1] == _MARK else 0
+    head, equals, _ = text.partition(" = ")
+    results = head.count(_MARK) if equals and text[0] == _MARK else 0
     is_pack = results > 0 and text[1] == ":"
     if text[-1:] != "{" and text[:1] != "^":
         return _Shape(text.count(_MARK), results, is_pack, (), False)
