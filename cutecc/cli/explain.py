@@ -24,12 +24,15 @@ from cutecc.record.naming import short_kernel_name
 from cutecc.record.stages import CallFrame, stages_of
 from cutecc.report.explaining import Explanation, Instruction
 from cutecc.report.explaining import explain as explain_line
+from cutecc.report.history import HistoryEvent
 from cutecc.report.listings import Kind
 from cutecc.report.paths import short_names
 from cutecc.report.stage_text import TRACED, positions
 
 _MOST = 12
 """Instructions of a kind that are shown without being asked for more; call chains too."""
+_MOST_LINES = 3
+"""Lines that are named whose operations stand for those merged."""
 _LABELS: dict[Kind, str] = {"ptx": "PTX", "sass": "SASS"}
 _PLACE = re.compile(r"(.+?):([0-9]{1,9})(?::[0-9]{1,9})?", re.DOTALL)
 """A column, as `cutecc check` prints one, is not looked at."""
@@ -70,13 +73,14 @@ def explain(record: Path, place: str, everything: bool, target: str | None, colo
 def _lines(
     compilation: Compilation, found: Explanation, passes: dict[int, str], most: int | None, columns: int | None
 ) -> Iterator[str]:
-    names = short_names({found.file} | {frame.file for chain in found.chains for frame in chain})
+    survivors = {file for event in found.history.events for file, _ in event.into}
+    names = short_names({found.file} | survivors | {frame.file for chain in found.chains for frame in chain})
     yield click.style(f"{names[found.file]}:{found.line}", bold=True) + f"  {compilation.name} for {compilation.target}"
     if found.source:
         yield f"    {found.source.strip()}"
     yield from _calls(found, names, most)
     yield ""
-    yield from _history(found, passes)
+    yield from _history(found, passes, names)
     yield ""
     for line in _outcome(compilation, found, passes):
         yield from wrapped(line, columns).split("\n") if columns else [line]
@@ -114,16 +118,31 @@ def _calls(found: Explanation, names: dict[str, str], most: int | None) -> Itera
         yield f"    … and {len(chains) - most} more call chains"
 
 
-def _history(found: Explanation, names: dict[int, str]) -> Iterator[str]:
+def _history(found: Explanation, passes: dict[int, str], names: dict[str, str]) -> Iterator[str]:
     history = found.history
-    longest = max([len(names.get(event.step, "")) for event in history.events] + [len(TRACED)])
-    yield f"{min(names):>4}  {names[min(names)]:<{longest}}  {_count(history.traced, 'operation')}"
+    longest = max([len(passes.get(event.step, "")) for event in history.events] + [len(TRACED)])
+    yield f"{min(passes):>4}  {passes[min(passes)]:<{longest}}  {_count(history.traced, 'operation')}"
     for event in history.events:
-        name = names.get(event.step, "")
-        is_code = name in CODE_GENERATION and event.kind in ("removed", "merged")
-        what = "code generated" if is_code else event.kind
+        name = passes.get(event.step, "")
+        is_code = name in CODE_GENERATION and event.kind == "removed"
+        what = "code generated" if is_code else ", ".join(_happened(event, found.file, names))
         count = f"{event.before} → {event.after}" if event.before != event.after else f"{event.before}"
         yield f"{event.step:>4}  {name:<{longest}}  {count:<13} {what}".rstrip()
+
+
+def _happened(event: HistoryEvent, file: str, names: dict[str, str]) -> Iterator[str]:
+    for fate, number in event.counts.items():
+        is_all = len(event.counts) == 1 and number == max(event.before, event.after)
+        if fate == "rewritten" and (len(event.counts) > 1 or number < event.before):
+            yield f"rewritten {number} → {event.rewritten_to}"
+        elif fate in ("unrolled", "copied") and event.times:
+            yield f"{fate} ×{event.times}"
+        elif fate == "merged" and event.into:
+            lines = [f"line {line}" if each == file else f"{names[each]}:{line}" for each, line in event.into]
+            more = f" and {len(lines) - _MOST_LINES} more" if len(lines) > _MOST_LINES else ""
+            yield f"{'' if is_all else f'{number} '}merged into {', '.join(lines[:_MOST_LINES])}{more}"
+        else:
+            yield fate if is_all or fate == "rewritten" else f"{number} {fate}"
 
 
 def _outcome(compilation: Compilation, found: Explanation, names: dict[int, str]) -> Iterator[str]:
@@ -152,7 +171,7 @@ def _outcome(compilation: Compilation, found: Explanation, names: dict[int, str]
     elif last in CODE_GENERATION:
         yield "no instruction of its own left: folded away, or made part of another line's, while code was generated"
     else:
-        yield f"nothing left: folded away by {last}"
+        yield f"nothing left: {history.events[-1].kind} by {last}"
 
 
 def _instructions(label: str, instructions: list[Instruction], rows: Iterable[str], most: int | None) -> Iterator[str]:

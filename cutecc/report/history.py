@@ -5,29 +5,42 @@ SSA values, block labels and aliases are numbered anew by every pass; that, and 
 
 from __future__ import annotations
 
-import re
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Literal
 
 import msgspec
 
-from cutecc.record.stages import Stage, Stages
+from cutecc.record.stages import Stages
+from cutecc.report.fates import Change, Fate, Fates
 from cutecc.report.frames import Frames, Line
 from cutecc.report.listings import Listing
+from cutecc.report.matching import Matches
+from cutecc.report.operations import Operations
+from cutecc.support.locations import Place
 
-EventKind = Literal["appeared", "changed", "split", "merged", "removed"]
 
+class HistoryEvent(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What one pass did to the operations of one line.
 
-class HistoryEvent(msgspec.Struct, frozen=True):
-    """What one pass did to the operations of one line."""
+    Of those before, what is removed, merged, folded or rewritten is gone; of those after, what is unrolled, copied or
+    appeared has come, and what is `rewritten_to`.
+    """
 
     step: int
     """Position of the pass."""
-    kind: EventKind
-    """`split` and `merged`: there are more or fewer of them than before."""
+    kind: Fate
+    """What happened to the most of them."""
     before: int
     """Operations of the line."""
     after: int
+    counts: dict[Fate, int]
+    """To how many of them what happened, the most first."""
+    rewritten_to: int = 0
+    """How many are in the place of those rewritten."""
+    into: list[Line] = []
+    """The other lines of the user's whose operations stand for those merged."""
+    times: int = 0
+    """How many copies there are of each that is unrolled or copied; 0 where they are not equally many."""
 
 
 class LineHistory(msgspec.Struct):
@@ -52,17 +65,17 @@ def histories(stages: Stages, listings: Iterable[Listing] = ()) -> list[LineHist
     frames = Frames(stages.user_lines)
     lines_of = [frames.lines(place) for place in stages.places]
     found: dict[Line, LineHistory] = {}
-    before: dict[Line, Digest] | None = None
     aliases: dict[str, str] = {}
+    before: Operations | None = None
+    counts = Counter[Line]()
     for index in stages.indices:
-        after = digests(stages.after(index), lines_of, aliases)
-        for line in after.keys() | (before or {}).keys():
-            there = after.get(line, _NOTHING)
-            history = found.get(line)
-            if history is None:
-                history = found[line] = LineHistory(*line, traced=there[0] if before is None else 0)
-            if before is not None and (here := before.get(line, _NOTHING)) != there:
-                history.events.append(HistoryEvent(index, _kind(here[0], there[0]), here[0], there[0]))
+        after = Operations(stages.after(index), aliases)
+        counts, earlier = _counts(after, lines_of), counts
+        for line in counts.keys() - found.keys():
+            found[line] = LineHistory(*line, traced=counts[line] if before is None else 0)
+        for line, changes in _changes(before, after, lines_of).items() if before else ():
+            event = _event(index, line, (earlier[line], counts[line]), changes, stages.places)
+            found[line].events.append(event)
         before = after
     for listing in listings:
         if listing.kind in ("ptx", "sass"):
@@ -70,73 +83,39 @@ def histories(stages: Stages, listings: Iterable[Listing] = ()) -> list[LineHist
     return [found[line] for line in sorted(found)]
 
 
-Digest = tuple[int, int]
-"""How many operations, and the sum of the hashes of their texts: their order may change."""
-_NOTHING: Digest = (0, 0)
-
-
-def digests(stage: Stage, lines_of: Sequence[frozenset[Line]], aliases: dict[str, str]) -> dict[Line, Digest]:
-    """What each line has for operations in a module; `lines_of` are the lines of each place.
-
-    Comparable between all modules, of whatever record, that had the same `aliases`, which grows.
-    """
-    by_place: dict[int, list[int]] = {}
-    open_: dict[int, list[int]] = {}
-    """By indentation, the digest of the operation whose regions are still open."""
-    for text, number in zip(_abstract(stage.text, aliases).split("\n"), stage.places, strict=False):
-        start = text.lstrip(" ")
-        if number >= 0:
-            digest = by_place.setdefault(number, [0, 0])
-            digest[0] += 1
-            digest[1] += hash(start)
-            if start.endswith("{"):
-                open_[len(text) - len(start)] = digest
-        elif start.startswith("}") and start != "}" and (digest := open_.get(len(text) - len(start))):
-            # The attributes of a loop stand behind its body.
-            digest[1] += hash(start)
-    found: dict[Line, Digest] = {}
-    for number, (count, content) in by_place.items():
-        for line in lines_of[number]:
-            earlier = found.get(line, _NOTHING)
-            found[line] = (earlier[0] + count, earlier[1] + content)
+def _counts(operations: Operations, lines_of: Sequence[frozenset[Line]]) -> Counter[Line]:
+    """How many operations each line has."""
+    found = Counter[Line]()
+    for place, count in Counter(operations.places).items():
+        for line in lines_of[place] if place >= 0 else ():
+            found[line] += count
     return found
 
 
-_VALUE = re.compile(r"%[\w$.-]+(?:#\d+)?", re.ASCII)
-"""Also one of several results, `%0#1`, which another pass may give a name of its own."""
-_LABEL = re.compile(r"\^[\w$.-]+", re.ASCII)
-_DEFINED = re.compile(r"^([!#][A-Za-z_$][\w$]*) = (.*)$", re.ASCII | re.MULTILINE)
-_ALIAS = re.compile(r"[!#][A-Za-z_$][\w$]*(?![\w$.<])", re.ASCII)
+def _changes(before: Operations, after: Operations, lines_of: Sequence[frozenset[Line]]) -> dict[Line, list[Change]]:
+    """For each line that something happened to, what happened at its places."""
+    found: defaultdict[Line, list[Change]] = defaultdict(list)
+    for place, change in Fates(Matches(before, after)).changes.items():
+        for line in lines_of[place]:
+            found[line].append(change)
+    return found
 
 
-def _abstract(text: str, numbers: dict[str, str]) -> str:
-    """The text without names; an alias becomes a number that stands for its definition in all stages.
-
-    As `cutecc.report.comparing` does it line by line, for a whole text at once; what strings hold may be taken for
-    names here, which hides a change only where nothing but that has changed.
-    """
-    known: dict[str, str] = {}
-
-    def number(match: re.Match[str]) -> str:
-        return known.get(match[0], match[0])
-
-    # MLIR defines an alias before those that use it.
-    for alias, definition in _DEFINED.findall(text):
-        expanded = _ALIAS.sub(number, definition)
-        known[alias] = numbers.setdefault(expanded, f"{alias[0]}{len(numbers)}")
-    # Two plain replacements take a quarter of the time of one with a group.
-    text = _LABEL.sub("^", _VALUE.sub("%", text))
-    return _ALIAS.sub(number, text) if known else text
-
-
-def _kind(before: int, after: int) -> EventKind:
-    if before == after:
-        return "changed"
-    if before == 0:
-        return "appeared"
-    if after == 0:
-        return "removed"
-    return "split" if after > before else "merged"
+def _event(
+    step: int, line: Line, numbers: tuple[int, int], changes: Sequence[Change], places: Sequence[Place]
+) -> HistoryEvent:
+    counts = sum((each.counts for each in changes), Counter[Fate]())
+    into = {(places[each][-1].file, places[each][-1].line) for change in changes for each in change.into if each >= 0}
+    times = {each for change in changes for each in change.times}
+    return HistoryEvent(
+        step,
+        counts.most_common(1)[0][0],
+        *numbers,
+        dict(counts.most_common()),
+        sum(each.rewritten_to for each in changes),
+        sorted(into - {line}),
+        times.pop() if len(times) == 1 else 0,
+    )
 
 
 def _count(listing: Listing, frames: Frames, found: dict[Line, LineHistory]) -> None:

@@ -13,8 +13,8 @@ from cutecc.record import Compilation
 from cutecc.record.naming import short_kernel_name
 from cutecc.record.stages import Stage, stages_of
 from cutecc.report.comparing import compare
+from cutecc.report.digests import Digest, digests
 from cutecc.report.frames import Frames, Line
-from cutecc.report.history import Digest, digests
 from cutecc.report.pair import PassRun, aligned
 from cutecc.report.stage_text import functions
 from cutecc.support.locations import Place

@@ -51,15 +51,26 @@ export interface Listing {
   functions: { name: string; first: number; last: number }[];
 }
 
-export type EventKind = "appeared" | "changed" | "split" | "merged" | "removed";
+/** Of operations: `rewritten` ones have others in their place. */
+export type EventKind =
+  "appeared" | "changed" | "copied" | "folded" | "merged" | "moved" | "removed" | "rewritten" | "unrolled";
 
 /** What one pass did to the operations of one line. */
 export interface HistoryEvent {
   /** Position of the pass. */
   step: number;
+  /** What happened to the most of them. */
   kind: EventKind;
   before: number;
   after: number;
+  /** To how many of them what happened, the most first. */
+  counts: Partial<Record<EventKind, number>>;
+  /** How many are in the place of those rewritten. */
+  rewritten_to?: number;
+  /** File and line of the operations that stand for those merged. */
+  into?: [string, number][];
+  /** How many copies there are of each that is unrolled or copied; left out where they are not equally many. */
+  times?: number;
 }
 
 /** What became of one line of the user's. */

@@ -76,18 +76,18 @@ test("every line with a place is found again by its own line, and by no other, a
 test("what became of a line that has nothing", () => {
   const name = (step: number) => ["trace", "cute-desugar", "cute-fold-static", "canonicalize"][step] ?? "?";
   const line = { file: USER, line: 3, traced: 2, ptx: 0, sass: 0 };
-  const removed = { ...line, events: [{ step: 2, kind: "removed" as const, before: 2, after: 0 }] };
-  assert.equal(fateOf(removed, 3, name), "folded away by cute-fold-static");
-  assert.equal(fateOf(removed, null, name), "folded away by cute-fold-static");
+  const removed = { ...line, events: [{ step: 2, kind: "removed" as const, before: 2, after: 0, counts: { removed: 2 } }] };
+  assert.equal(fateOf(removed, 3, name), "removed by cute-fold-static");
+  assert.equal(fateOf(removed, null, name), "removed by cute-fold-static");
   assert.equal(fateOf(removed, 1, name), "");
-  const merged = { ...line, events: [{ step: 3, kind: "merged" as const, before: 2, after: 0 }] };
+  const merged = { ...line, events: [{ step: 3, kind: "merged" as const, before: 2, after: 0, counts: { merged: 2 } }] };
   assert.equal(fateOf(merged, 3, name), "merged into other operations by canonicalize");
-  const back = { ...line, events: [...removed.events, { step: 3, kind: "appeared" as const, before: 0, after: 1 }] };
+  const back = { ...line, events: [...removed.events, { step: 3, kind: "appeared" as const, before: 0, after: 1, counts: { appeared: 1 } }] };
   assert.equal(fateOf(back, 3, name), "");
   assert.equal(fateOf(back, null, name), "its operations became no instructions of their own");
   const code = { ...removed, ptx: 1, sass: 1 };
   assert.equal(fateOf(code, 3, name), "turned into code by cute-fold-static");
-  const late = { ...line, traced: 0, events: [{ step: 3, kind: "appeared" as const, before: 0, after: 1 }] };
+  const late = { ...line, traced: 0, events: [{ step: 3, kind: "appeared" as const, before: 0, after: 1, counts: { appeared: 1 } }] };
   assert.equal(fateOf(late, 1, name), "comes with canonicalize");
   assert.equal(fateOf(null, 1, name), "");
 });

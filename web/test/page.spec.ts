@@ -398,7 +398,7 @@ test("hostile names and texts are text: nothing runs, nothing is asked for", asy
       bank_bits: 32,
       pictures: { [HOSTILE]: { reason: HOSTILE } },
     } satisfies Layouts,
-    history: { lines: [{ file: HOSTILE, line: 1, traced: 1, events: [{ step: 1, kind: "changed", before: 1, after: 1 }], ptx: 1, sass: 1 }] },
+    history: { lines: [{ file: HOSTILE, line: 1, traced: 1, events: [{ step: 1, kind: "changed", before: 1, after: 1, counts: { changed: 1 } }], ptx: 1, sass: 1 }] },
   });
   await open(tab, file, `#stage=0&source=${encodeURIComponent(HOSTILE)}:1&function=${encodeURIComponent(HOSTILE)}`);
   await expect(tab.locator("h1")).toHaveText(HOSTILE);

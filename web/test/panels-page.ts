@@ -121,8 +121,8 @@ export function build(name: string): string {
     "listing:k.sass": listing("sass", "k.sass", sass, { table: PLACES, places: [-1, 1, 2, 3, -1], classes: [-1, 0, 1, 0, 2], class_names: ["global 32", "integer", "control"] }),
     history: {
       lines: [
-        line(5, 1, [{ step: 2, kind: "removed", before: 1, after: 0 }], 0, 0),
-        line(11, 1, [{ step: 2, kind: "changed", before: 1, after: 1 }], 1, 1),
+        line(5, 1, [{ step: 2, kind: "removed", before: 1, after: 0, counts: { removed: 1 } }], 0, 0),
+        line(11, 1, [{ step: 2, kind: "changed", before: 1, after: 1, counts: { changed: 1 } }], 1, 1),
         line(7, 2, [], 1, 1),
         line(8, 1, [], 1, 1),
         { ...line(3, 1, [], 9, 9), file: LIBRARY },

@@ -63,10 +63,10 @@ test("counts beside the source, and marks where nothing is left", async ({ page:
 test("a line that is folded away says by which pass", async ({ page: tab }) => {
   await open(tab, file, "#stage=2");
   await chooseLine(tab, 5);
-  await expect(tab.locator(".cm-behind.fate")).toHaveText("folded away by cute-fold-static");
-  await expect(tab.locator(".selected-line")).toContainText("nothing here: folded away by cute-fold-static");
+  await expect(tab.locator(".cm-behind.fate")).toHaveText("removed by cute-fold-static");
+  await expect(tab.locator(".selected-line")).toContainText("nothing here: removed by cute-fold-static");
   await expect(lit(tab)).toHaveCount(0);
-  await expect(tab.locator(".panel.history")).toContainText("Nothing is left: folded away by cute-fold-static.");
+  await expect(tab.locator(".panel.history")).toContainText("Nothing is left: removed by cute-fold-static.");
 });
 
 test("the history of a line opens a pass's diff where the line was", async ({ page: tab }) => {
@@ -109,7 +109,7 @@ test("before a line is selected, lines with the most instructions and those with
   await expect(panel.locator("h3")).toHaveText(["Most SASS instructions ", "Nothing left "]);
   // Lines of one's own come first, although one of a library's became more instructions.
   await expect(panel.locator("ul").first().locator("li")).toHaveText([/made_up/, /made_up/, /made_up/, /tools\.py:3.*9/]);
-  await expect(panel.locator("ul").last()).toContainText("folded away by cute-fold-static");
+  await expect(panel.locator("ul").last()).toContainText("removed by cute-fold-static");
   await panel.getByRole("button", { name: "n = 4 * 8" }).click();
   await expect(tab.locator(".selected-line")).toContainText("made_up.py:5");
   await expect(tab.locator(".panel.history")).toContainText("removed its operation");

@@ -10,6 +10,7 @@ from cutecc.errors import UsageError
 from cutecc.record import Analysis, Artifact, Compilation, Remark, Step, Versions
 from cutecc.record.stages import CallFrame, Stages, StageWriter, UserLines, create
 from cutecc.report.explaining import explain
+from cutecc.report.fates import Fate
 from cutecc.report.frames import Frames
 from cutecc.report.history import HistoryEvent, LineHistory, histories
 from cutecc.report.listings import Listing
@@ -35,6 +36,11 @@ def stages(tmp_path: Path, *texts: str, lines: UserLines = LINES) -> Stages:
     return Stages(path.read_bytes())
 
 
+def event(step: int, kind: Fate, before: int, after: int, rewritten_to: int = 0) -> HistoryEvent:
+    """That the same happened to all operations of a line, or to all that have come or gone."""
+    return HistoryEvent(step, kind, before, after, {kind: abs(after - before) or before}, rewritten_to)
+
+
 def history_of(found: list[LineHistory], file: str, line: int) -> LineHistory:
     return next(each for each in found if (each.file, each.line) == (file, line))
 
@@ -54,7 +60,7 @@ def test_one_of_several_results_is_a_name_too(tmp_path: Path) -> None:
     found = histories(stages(tmp_path, "a.use %3#1, %4 : i32 @ 1", "a.use %5, %6#0 : i32 @ 1"))
     assert history_of(found, "/k.py", 1).events == []
     found = histories(stages(tmp_path, "%3:2 = a.two @ 1", "%3:3 = a.two @ 1"))
-    assert history_of(found, "/k.py", 1).events == [HistoryEvent(1, "changed", 1, 1)]
+    assert history_of(found, "/k.py", 1).events == [event(1, "changed", 1, 1)]
 
 
 def test_attributes_behind_a_region_are_its_operations(tmp_path: Path) -> None:
@@ -66,7 +72,7 @@ def test_attributes_behind_a_region_are_its_operations(tmp_path: Path) -> None:
             "a.for { @ 1\n  a.for { @ 2\n  } {unroll}\n} {flat}",
         )
     )
-    assert [each.events for each in found] == [[HistoryEvent(2, "changed", 1, 1)], [HistoryEvent(1, "changed", 1, 1)]]
+    assert [each.events for each in found] == [[event(2, "changed", 1, 1)], [event(1, "changed", 1, 1)]]
 
 
 def test_what_happens_to_a_line(tmp_path: Path) -> None:
@@ -80,23 +86,23 @@ def test_what_happens_to_a_line(tmp_path: Path) -> None:
         )
     )
     assert history_of(found, "/k.py", 1).events == [
-        HistoryEvent(1, "split", 1, 2),
-        HistoryEvent(2, "merged", 2, 1),
-        HistoryEvent(3, "removed", 1, 0),
+        event(1, "appeared", 1, 2),
+        event(2, "removed", 2, 1),
+        event(3, "removed", 1, 0),
     ]
-    assert history_of(found, "/k.py", 2).events == [HistoryEvent(1, "changed", 1, 1)]
-    assert history_of(found, "/k.py", 3).events == [HistoryEvent(3, "appeared", 0, 1)]
+    assert history_of(found, "/k.py", 2).events == [event(1, "changed", 1, 1)]
+    assert history_of(found, "/k.py", 3).events == [event(3, "appeared", 0, 1)]
     assert [each.traced for each in found] == [1, 1, 0]
 
 
 def test_operations_whose_places_are_lost_are_removed_once(tmp_path: Path) -> None:
     found = histories(stages(tmp_path, "a.one @ 1", "a.one", "b.one", "b.two"))
-    assert history_of(found, "/k.py", 1).events == [HistoryEvent(1, "removed", 1, 0)]
+    assert history_of(found, "/k.py", 1).events == [event(1, "removed", 1, 0)]
 
 
 def test_another_type_behind_the_same_alias_is_a_change(tmp_path: Path) -> None:
     found = histories(stages(tmp_path, "!m = !t<f32>\na.one : !m @ 1", "!m = !t<f16>\na.one : !m @ 1"))
-    assert history_of(found, "/k.py", 1).events == [HistoryEvent(1, "changed", 1, 1)]
+    assert history_of(found, "/k.py", 1).events == [event(1, "changed", 1, 1)]
 
 
 def test_every_line_of_a_call_chain_has_the_operation(tmp_path: Path) -> None:
@@ -106,7 +112,7 @@ def test_every_line_of_a_call_chain_has_the_operation(tmp_path: Path) -> None:
         ("/k.py", 8, 1),
         ("/lib/h.py", 9, 1),
     ]
-    assert all(each.events == [HistoryEvent(1, "changed", 1, 1)] for each in found)
+    assert all(each.events == [event(1, "rewritten", 1, 1, rewritten_to=1)] for each in found)
     assert Frames(LINES).lines((K1,)) == {("/k.py", 1)}
 
 

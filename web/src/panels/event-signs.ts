@@ -4,8 +4,12 @@ import type { EventKind } from "../data";
 
 export const EVENT_SIGNS: Record<EventKind, [sign: string, meaning: string]> = {
   appeared: ["+", "operations appeared"],
-  changed: ["~", "operations changed"],
-  split: ["<", "operations were split into more"],
-  merged: [">", "operations were merged into fewer"],
-  removed: ["−", "operations were removed"],
+  copied: ["⧉", "operations were copied"],
+  unrolled: ["×", "a loop around them was unrolled"],
+  changed: ["~", "operations have other attributes or types"],
+  moved: ["↕", "operations were moved into or out of a region"],
+  rewritten: ["⇒", "operations of other names took their place"],
+  folded: ["<", "their users take a constant or another value"],
+  merged: [">", "their users take an equal operation"],
+  removed: ["−", "operations that nothing used were removed"],
 };

@@ -14,7 +14,7 @@ export function fateOf(history: LineHistory | null, step: number | null, name: (
     const by = name(last.step);
     if (becomesCode(history, last)) return `turned into code by ${by}`;
     if (last.kind === "merged") return `merged into other operations by ${by}`;
-    return `folded away by ${by}`;
+    return `${last.kind === "removed" ? "removed" : "folded away"} by ${by}`;
   }
   const first = history.events[0];
   if (history.traced === 0 && first?.kind === "appeared" && step !== null && step < first.step)

@@ -9,14 +9,22 @@ import { counterpart } from "./counterpart";
 import { Overview } from "./overview";
 import { files, historyOf, indexOf, passName, ptx, reveal, sass, shortName, userLines } from "./state";
 
-function said({ kind, before, after }: HistoryEvent, becameCode: boolean): string {
+function said(event: HistoryEvent, becameCode: boolean): string {
+  const { kind, before, after } = event;
   const count = (number: number) => `${number.toLocaleString("en")} operation${number === 1 ? "" : "s"}`;
-  if (kind === "appeared") return `appeared: ${count(after)}`;
   if (becameCode) return `turned ${count(before)} into code`;
-  if (kind === "removed" && after === 0) return before === 1 ? "removed its operation" : `removed all ${count(before)}`;
-  if (kind === "removed") return `removed some: ${before} → ${after}`;
-  if (kind === "changed") return before === after ? `changed ${count(after)}` : `changed: ${before} → ${after}`;
-  return `${kind}: ${before} → ${after}`;
+  if (event.counts[kind] === after - before && kind === "appeared" && before === 0) return `appeared: ${count(after)}`;
+  if (event.counts[kind] === before && kind === "removed") return before === 1 ? "removed its operation" : `removed all ${count(before)}`;
+  const parts = Object.entries(event.counts).map(([each, number]) => part(event, each, number));
+  return `${before === after ? count(after) : `${before} → ${after}`}: ${parts.join(", ")}`;
+}
+
+function part({ rewritten_to, times, into }: HistoryEvent, kind: string, number: number): string {
+  if (kind === "rewritten") return `rewritten ${number} → ${rewritten_to ?? 0}`;
+  if (times !== undefined && (kind === "unrolled" || kind === "copied")) return `${kind} ×${times}`;
+  if (kind !== "merged" || into === undefined) return `${number} ${kind}`;
+  const lines = into.slice(0, 3).map(([file, line]) => `${shortName(file, files.value)}:${line}`);
+  return `${number} merged into ${lines.join(", ")}${into.length > 3 ? ", …" : ""}`;
 }
 
 /** Show a stop at the line's first operation. */
