@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from cutecc.errors import UsageError
 from cutecc.record import Compilation
-from cutecc.report.instruction_mix import classify
 from cutecc.report.code import functions_of
+from cutecc.report.instruction_mix import classify
 from cutecc.sass import SassFunction
 from cutecc.sass.blocks import ControlFlow, control_flow
 from cutecc.sass.control import INSTRUCTION_BYTES, Control, controls

@@ -47,6 +47,11 @@ export interface Listing {
   /** For each line the index of its instruction class in `class_names`, -1 where there is no instruction. Only of SASS. */
   classes: number[];
   class_names: string[];
+  /** For each line how the place is known, as `panels/owners.ts` numbers it; -1 where there is no instruction. */
+  reasons?: number[];
+  /** For each line the index in `detail_names` of what the compiler made it for, or of how many copies; -1 for nothing. */
+  details?: number[];
+  detail_names?: string[];
   /** Kernels and device functions, lines from 0, the last one included. */
   functions: { name: string; first: number; last: number }[];
 }
@@ -94,8 +99,10 @@ export interface KernelMix {
   kernel: string;
   /** SASS instructions, without the padding behind the last one. */
   instructions: number;
-  /** Of these, those that map to a statement of the source. */
+  /** Of these, those that are known to be of a statement of the source. */
   mapped: number;
+  /** How many are known to be whose in which way; missing in older pages. */
+  reasons?: Record<string, number>;
   /** Of those, those in a file of the user's; missing in older pages. */
   own?: number;
   /** By class. */

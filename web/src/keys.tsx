@@ -7,6 +7,7 @@ import { closeSearch, openSearch, searchOpen } from "./search";
 import { move } from "./stop-list";
 import { GRADES, SIGNS } from "./panels/cost";
 import { EVENT_SIGNS } from "./panels/event-signs";
+import { REASONS } from "./panels/owners";
 import { foldTypes, hideUnchanged, mode, pair, theme } from "./store";
 import { effectiveTheme } from "./theme";
 import { currentComparison, focusText } from "./viewer";
@@ -55,6 +56,7 @@ const PAIR_KEYS: [keys: string, what: string][] = [
 const SIGNS_USED: [sign: string, what: string][] = [
   ["±  =  ✗", "in the list of passes: changed, unchanged, failed"],
   ...Object.values(EVENT_SIGNS).map(([sign, meaning]): [string, string] => [sign, `in a line's history: ${meaning}`]),
+  ...REASONS.map(([name, mark, meaning]): [string, string] => [mark, `beside PTX and SASS: ${name}, ${meaning}`]),
   ["▸  ∅", "in a line's history: has instructions, has none"],
   [GRADES.map((grade) => SIGNS[grade]).join("  "), `remarks: ${GRADES.join(", ")}`],
 ];

@@ -5,6 +5,7 @@ import { EditorState, type Extension } from "@codemirror/state";
 import { EditorView, highlightActiveLine, highlightActiveLineGutter, keymap } from "@codemirror/view";
 import type { Document } from "../documents";
 import { linkingExtensions } from "../linking";
+import { ownerMarks } from "../panels/owners";
 import { pair, place } from "../store";
 import { colours } from "./colours";
 import { folds, toggleFoldAtCaret } from "./folds";
@@ -25,6 +26,7 @@ export function baseExtensions(document: Document, map: LineMap, label: string):
     folds,
     colours(document.kind),
     matches,
+    ownerMarks(document),
     highlightActiveLine(),
     highlightActiveLineGutter(),
     picking(pick, [{ key: "Enter", run: toggleFoldAtCaret }]),

@@ -2,6 +2,7 @@
 
 import type { Document } from "../documents";
 import { userLine } from "../store";
+import { reasonOf } from "./owners";
 import { files, indexOf, ptx, reveal, sass, shortName } from "./state";
 
 const MOST = 400;
@@ -35,11 +36,17 @@ function Instructions({ document, lines }: { document: Document; lines: Int32Arr
       <ul>
         {[...lines.subarray(0, MOST)].map((line) => {
           const number = listing?.classes[line] ?? -1;
+          const reason = reasonOf(document, line);
           return (
             <li key={line}>
               <button type="button" class="instruction" title={`Show line ${line + 1} of ${name}`} onClick={() => reveal(document.stop, line)}>
                 <span class="number">{line + 1}</span>
                 <code>{document.lines[line]?.trim()}</code>
+                {reason !== null && (
+                  <span class={`owner ${reason.name}`} title={reason.text}>
+                    {reason.mark} {reason.name}
+                  </span>
+                )}
                 {number >= 0 && <span class="muted class">{listing?.class_names[number]}</span>}
               </button>
             </li>

@@ -1,8 +1,10 @@
 /** What a kernel takes of the hardware, and what its instructions are. */
 
+import { Fragment } from "preact";
 import type { KernelMix, KernelResources } from "../data";
 import { manifest, userLine, whose } from "../store";
 import { percentOf } from "../numbers";
+import { REASONS } from "./owners";
 import { Whose, hasBoth, isShown } from "./ownership";
 import { files, kernels, mix, shortName } from "./state";
 
@@ -119,10 +121,24 @@ function Mapped({ mix }: { mix: KernelMix }) {
         {hasBoth() && mix.own !== undefined && `, ${shareOf(mix.own)} to a line of yours`}
       </summary>
       <p>
-        {mix.mapped.toLocaleString("en")} instructions count: their line is a statement inside the kernel or a function that it
-        calls. Those whose line is a def, a decorator or the launch do not, and neither do those without a line. The padding
-        behind the last instruction, which never runs, is in neither number.
+        {mix.mapped.toLocaleString("en")} instructions count: an operation of their line becomes such an instruction, or they are
+        computed for one; and the line is a statement inside the kernel or a function that it calls, no def, decorator or
+        launch. The padding behind the last instruction, which never runs, is in neither number.
       </p>
+      {mix.reasons !== undefined && (
+        <dl class="facts-list">
+          {REASONS.map(([name, mark, meaning]) => (
+            <Fragment key={name}>
+              <dt title={meaning}>
+                <span aria-hidden="true">{mark}</span> {name}
+              </dt>
+              <dd>
+                {(mix.reasons?.[name] ?? 0).toLocaleString("en")} ({shareOf(mix.reasons?.[name] ?? 0)})
+              </dd>
+            </Fragment>
+          ))}
+        </dl>
+      )}
     </details>
   );
 }
