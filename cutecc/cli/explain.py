@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -24,6 +24,7 @@ from cutecc.record.naming import short_kernel_name
 from cutecc.record.stages import CallFrame, stages_of
 from cutecc.report.explaining import Explanation, Instruction
 from cutecc.report.explaining import explain as explain_line
+from cutecc.report.frames import Line
 from cutecc.report.history import HistoryEvent
 from cutecc.report.listings import Kind
 from cutecc.report.paths import short_names
@@ -138,11 +139,15 @@ def _happened(event: HistoryEvent, file: str, names: dict[str, str]) -> Iterator
         elif fate in ("unrolled", "copied") and event.times:
             yield f"{fate} ×{event.times}"
         elif fate == "merged" and event.into:
-            lines = [f"line {line}" if each == file else f"{names[each]}:{line}" for each, line in event.into]
-            more = f" and {len(lines) - _MOST_LINES} more" if len(lines) > _MOST_LINES else ""
-            yield f"{'' if is_all else f'{number} '}merged into {', '.join(lines[:_MOST_LINES])}{more}"
+            yield f"{'' if is_all else f'{number} '}merged into {_listed(event.into, file, names)}"
         else:
             yield fate if is_all or fate == "rewritten" else f"{number} {fate}"
+
+
+def _listed(into: Sequence[Line], file: str, names: dict[str, str]) -> str:
+    lines = [f"line {line}" if each == file else f"{names[each]}:{line}" for each, line in into]
+    more = f" and {len(lines) - _MOST_LINES} more" if len(lines) > _MOST_LINES else ""
+    return f"{', '.join(lines[:_MOST_LINES])}{more}"
 
 
 def _outcome(compilation: Compilation, found: Explanation, names: dict[int, str]) -> Iterator[str]:

@@ -12,6 +12,7 @@ import click
 from cutecc.record.naming import short_kernel_name
 from cutecc.report.annotated_sass import AnnotatedFunction
 from cutecc.sass.effects import effects
+from cutecc.support.locations import MARKS, Reason
 
 _SYMBOL = re.compile(r"`\(([^)]*)\)")
 _GUARD_WIDTH = 6
@@ -22,6 +23,13 @@ _FITTING_SHARE = 0.95
 """Of the instructions, that have room in the column of the code. Longer ones push what stands behind them."""
 _GAP = "  "
 
+_MARK_STYLES: dict[Reason, dict[str, Any]] = {
+    "exact": {"fg": "green"},
+    "operands": {},
+    "compiler": {"dim": True},
+    "order": {"fg": "yellow"},
+    "unknown": {"fg": "yellow"},
+}
 _Cell = tuple[str, dict[str, Any]]
 """A text and its style."""
 
@@ -112,6 +120,7 @@ def _code(annotated: AnnotatedFunction, number: int, columns: Columns) -> list[_
         opcode = f"{opcode:<{_OPCODE_WIDTH}}" if operands else opcode
     control = f"{annotated.controls[number]}{_GAP}" if columns.control and annotated.controls else ""
     return [
+        (f"{MARKS[instruction.reason]} ", _MARK_STYLES[instruction.reason]),
         (f"{instruction.offset:04x}{_GAP}", {"dim": True}),
         (control, {"dim": True}),
         (guard, {"fg": "magenta"}),

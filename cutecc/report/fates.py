@@ -73,12 +73,7 @@ class Fates:
     def _gone(self) -> None:
         gone = set(self._matches.gone)
         self._opened = self._find_opened(gone)
-        users: defaultdict[int, list[int]] = defaultdict(list)
-        if gone:
-            for number, uses in enumerate(self._before.uses):
-                if not gone.isdisjoint(uses):
-                    for each in gone.intersection(uses[1:]):
-                        users[each].append(number)
+        users = self._users(gone)
         # Those that use an operation stand behind it.
         backwards = sorted(gone, reverse=True)
         dead = set[int]()
@@ -101,6 +96,15 @@ class Fates:
                 # Made anew and for this one alone, it is another.
                 change.counts["folded" if instead is not None else fate] += 1
 
+    def _users(self, gone: set[int]) -> defaultdict[int, list[int]]:
+        """By operation that is gone, those that used it."""
+        users: defaultdict[int, list[int]] = defaultdict(list)
+        for number, uses in enumerate(self._before.uses if gone else ()):
+            if not gone.isdisjoint(uses):
+                for each in gone.intersection(uses[1:]):
+                    users[each].append(number)
+        return users
+
     def _fate(self, number: int, users: list[int], is_source: bool) -> Fate:
         here = self._before.places[number]
         is_source = is_source and here >= 0 and here in self._new
@@ -112,10 +116,12 @@ class Fates:
         for each in instead:
             if is_source and each not in self._matches.back and not self._after.is_constant(each):
                 return "rewritten"
-        if instead:
-            return "folded"
-        if is_source:
-            return "rewritten"
+        if instead or is_source:
+            return "folded" if instead else "rewritten"
+        return self._without_another(number, users)
+
+    def _without_another(self, number: int, users: list[int]) -> Fate:
+        """The fate of an operation in whose place there is none."""
         around = self._before.parents[number]
         if number in self._opened or (around in self._opened and not self._before.has_results(number)):
             return "folded"

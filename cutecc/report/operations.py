@@ -6,6 +6,7 @@ A line of the text counts as one; a line that only goes on with an operation has
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -94,25 +95,21 @@ class Operations:
             made = names[start : start + results]
             used = names[start + results : end]
             if arguments:
-                made += [used[each] for each in arguments]
-                used = [each for position, each in enumerate(used) if position not in arguments]
+                made, used = _with_arguments(made, used, arguments)
             uses = (parent, *map(find, used))
             if has_packs and None in uses:
                 parts = [each.partition("#") for each in used]
                 uses = (parent, *[find(name) for name, _, _ in parts])
-                which = tuple(later.get(name) if each in ("", "0") else each for name, _, each in parts)
-                if any(which):
-                    self.results[number] = which
+                self._note(number, _which(parts, later))
             elif later and not is_disjoint(used):
                 self.results[number] = tuple(map(later.get, used))
             found.append(uses)
             has_packs = has_packs or is_pack
-            for position, name in enumerate(made):
-                defined[name] = number
-                if position:
-                    later[name] = str(position)
-                elif name in later:
-                    del later[name]
+            _define(made, number, defined, later)
+
+    def _note(self, number: int, which: tuple[str | None, ...]) -> None:
+        if any(which):
+            self.results[number] = which
 
     def name(self, number: int) -> str:
         """As `arith.addi`."""
@@ -164,3 +161,23 @@ def _shape(text: str) -> _Shape:
     # `scf.for %i = `, `func.func @f(%arg0: `, `^bb1(%0: `.
     begins = [each for each, rest in enumerate(names[results:]) if rest.startswith((": ", " = "))]
     return _Shape(len(names), results, is_pack, tuple(begins), _ISOLATING.match(text) is not None)
+
+
+def _with_arguments(made: list[str], used: list[str], arguments: Collection[int]) -> tuple[list[str], list[str]]:
+    """What an operation makes and uses, where some that are named among the used are arguments of its block."""
+    made = made + [used[each] for each in arguments]
+    return made, [each for position, each in enumerate(used) if position not in arguments]
+
+
+def _which(parts: Sequence[tuple[str, str, str]], later: Mapping[str, str]) -> tuple[str | None, ...]:
+    """Which result each operand is, of operations whose results are one name, `%0#1`, or have names of their own."""
+    return tuple(later.get(name) if number in ("", "0") else number for name, _, number in parts)
+
+
+def _define(made: Sequence[str], number: int, defined: dict[str, int], later: dict[str, str]) -> None:
+    for position, name in enumerate(made):
+        defined[name] = number
+        if position:
+            later[name] = str(position)
+        elif name in later:
+            del later[name]

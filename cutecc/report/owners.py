@@ -194,8 +194,11 @@ def _by_operands(
     place = _common(step, [found[each] for each in step.users if each != index])
     if place is None and (step.place is None or step.made_for):
         place = _common(step, [found[each] for each in step.sources if each != index])
-    if place is None:
-        return None
+    return None if place is None else _serving(step, place, operations)
+
+
+def _serving(step: Step, place: Place, operations: Operations) -> Owner:
+    """The owner of an instruction that is made for those at `place`."""
     if step.made_for:
         return Owner(place, "compiler", step.made_for)
     if "move" in step.kinds:

@@ -31,6 +31,8 @@ what it computes is for instructions of its line, or it passes on what they comp
 operation; it is of the line whose work it serves, where there is one. `order`: it stands behind instructions of its
 line, which nothing else confirms. `unknown`: nobody's."""
 REASONS: tuple[Reason, ...] = ("exact", "operands", "compiler", "order", "unknown")
+MARKS: dict[Reason, str] = dict(zip(REASONS, "●◐◌○?", strict=True))
+"""What stands beside an instruction for each."""
 SURE: tuple[Reason, ...] = ("exact", "operands")
 """Of what is told to belong to a line."""
 

@@ -42,7 +42,7 @@ SASS = """\
 $__internal_0_$division:
         /*0090*/                   RET.REL.NODEC R4 `(kernel_cutlass_sum_tensorptrf32_0) ;
 """
-SOURCE = "\n\nzero = 0\nfor each in a:\n    total += each\n\nreturn total / 2 and a line that is too long for it\n"
+SOURCE = "\n\nzero = 0\nfor each in a:\n    total += each\n\nreturn total / 2 and a line that has no room here at all\n"
 SYMBOL = "kernel_cutlass_sum_tensorptrf32_0"
 
 
@@ -73,46 +73,46 @@ def shown(record: Compilation, *, locations: bool = False, width: int | None = N
 
 def test_by_line_with_loops(with_sources: Compilation) -> None:
     with_sources.resources = [resources(spilled=4)]
-    assert shown(with_sources, width=58) == [
+    assert shown(with_sources, width=60) == [
         "sum for sm_90a: 10 instructions, 12 registers, 7 live at most, at 0020, 1 spill",
         "k.py:3  zero = 0",
-        "  0000  MOV R2, RZ                         5",
-        "  0010  MOV R4, 0x8                        6",
+        "  ○ 0000  MOV R2, RZ                         5",
+        "  ○ 0010  MOV R4, 0x8                        6",
         ".L_x_1:  loop of 5 instructions",
         "k.py:4  for each in a:",
-        "┌▸  0020  LDG.E R3, desc[UR4][R6.64]       7 peak",
-        "│   0030  STL [R1+0x4], R3                 7 spill",
+        "┌▸  ○ 0020  LDG.E R3, desc[UR4][R6.64]       7 peak",
+        "│   ○ 0030  STL [R1+0x4], R3                 7 spill",
         "│ .L_x_2:  loop of 2 instructions",
         "│ k.py:5  total += each",
-        "│ ┌▸  0040  FADD R2, R2, R3                7",
-        "│ └─  0050  @!P0 BRA .L_x_2                7",
+        "│ ┌▸  ○ 0040  FADD R2, R2, R3                7",
+        "│ └─  ○ 0050  @!P0 BRA .L_x_2                7",
         "│ k.py:4  for each in a:",
-        "└─  0060  @P1 BRA .L_x_1                   6",
-        "k.py:7  return total / 2 and a line that is too long for …",
-        "  0070  CALL.REL.NOINC $__internal_0_$division     2",
-        "  0080  EXIT                               0",
+        "└─  ○ 0060  @P1 BRA .L_x_1                   6",
+        "k.py:7  return total / 2 and a line that has no room here a…",
+        "  ○ 0070  CALL.REL.NOINC $__internal_0_$division     2",
+        "  ○ 0080  EXIT                               0",
         "$__internal_0_$division:",
-        "  0090  RET.REL.NODEC R4 sum               2",
+        "  ○ 0090  RET.REL.NODEC R4 sum               2",
     ]
 
 
 def test_columns_as_there_is_room(with_sources: Compilation) -> None:
-    load = "┌▸  0020        LDG.E            R3, desc[UR4][R6.64]       7 peak"
+    load = "┌▸  ○ 0020        LDG.E            R3, desc[UR4][R6.64]       7 peak"
     assert f"{load}   k.py:4" in shown(with_sources)
-    assert f"{load}   k.py:4" in shown(with_sources, width=80)
-    assert load in shown(with_sources, width=70)
-    assert "┌▸  0020  LDG.E R3, desc[UR4][R6.64]       7 peak" in shown(with_sources, width=58)
-    assert max(map(len, shown(with_sources, width=58)[1:])) <= 58
+    assert f"{load}   k.py:4" in shown(with_sources, width=82)
+    assert load in shown(with_sources, width=72)
+    assert "┌▸  ○ 0020  LDG.E R3, desc[UR4][R6.64]       7 peak" in shown(with_sources, width=60)
+    assert max(map(len, shown(with_sources, width=60)[1:])) <= 60
 
 
 def test_lines_without_their_text_are_told_once(record: Compilation) -> None:
     assert [line for line in shown(record) if line.startswith("k.py")] == []
-    assert [line for line in shown(record, width=58) if line.startswith("k.py")] == ["k.py:3", "k.py:4", "k.py:7"]
+    assert [line for line in shown(record, width=60) if line.startswith("k.py")] == ["k.py:3", "k.py:4", "k.py:7"]
 
 
 def test_without_lines(record: Compilation) -> None:
     record.files["sum.sass"] = "\n".join(line for line in SASS.split("\n") if "##" not in line).encode()
-    assert shown(record)[1] == "  0000        MOV              R2, RZ                       5"
+    assert shown(record)[1] == "  ? 0000        MOV              R2, RZ                       5"
 
 
 def test_all_frames_whatever_room_there_is(with_sources: Compilation) -> None:
@@ -146,10 +146,10 @@ def test_control_codes_of_the_cubin(record: Compilation) -> None:
     code = b"".join(bytes(8) + half.to_bytes(8, "little") for half in upper_halves)
     (annotated,) = annotated_functions(record, {SYMBOL: code})
     columns = choose_columns(annotated, range(10), None)
-    assert click.unstyle(row(annotated, 0, columns)).startswith("0000  B------:R-:W-:-:S02        MOV ")
-    assert click.unstyle(row(annotated, 1, columns)).startswith("0010  B------:R-:W-:-:S03        MOV ")
+    assert click.unstyle(row(annotated, 0, columns)).startswith("○ 0000  B------:R-:W-:-:S02        MOV ")
+    assert click.unstyle(row(annotated, 1, columns)).startswith("○ 0010  B------:R-:W-:-:S03        MOV ")
     # What has no room goes in this order: what aligns the operands, then the control codes.
-    wide, narrow = choose_columns(annotated, range(10), 60), choose_columns(annotated, range(10), 50)
+    wide, narrow = choose_columns(annotated, range(10), 62), choose_columns(annotated, range(10), 52)
     assert (wide.control, wide.aligned, narrow.control, narrow.aligned) == (True, False, False, False)
 
 

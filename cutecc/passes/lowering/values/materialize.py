@@ -177,12 +177,16 @@ def _kind(operation: ir.Operation, operands: Sequence[ir.Value], wanted: Callabl
     for result, carried, element in zip(operation.results, results, elements, strict=True):
         types = carried.types if carried else (result.type,)
         widths.append(_widths(types[0 if element is None else 1 :]))
-    variables: list[tuple[str, ...]] = []
+    is_static = all(carried is not None and not carried.types for carried in results)
+    return _Kind(known and wanted(operation), is_static, results, widths, elements, moved, _variables(operands))
+
+
+def _variables(operands: Sequence[ir.Value]) -> list[tuple[str, ...]]:
+    found: list[tuple[str, ...]] = []
     for index, operand in enumerate(operands):
         carried = carried_by(operand.type)
-        variables.append(tuple(f"{index}.{name}" for name in (carried.names if carried else ("0",))))
-    is_static = all(carried is not None and not carried.types for carried in results)
-    return _Kind(known and wanted(operation), is_static, results, widths, elements, moved, variables)
+        found.append(tuple(f"{index}.{name}" for name in (carried.names if carried else ("0",))))
+    return found
 
 
 def _widths(types: Sequence[ir.Type]) -> list[int]:
