@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
-from programs import following, function, functions, reached
+from sass_programs import following, function, functions, reached
 
 from cutecc.sass import SassFunction
 from cutecc.sass.blocks import Loop, control_flow

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from hypothesis import given
 from life_ranges import life_ranges
-from programs import following, function, functions
+from sass_programs import following, function, functions
 
 from cutecc.backend.nvdisasm import disassemble
 from cutecc.backend.ptxas import assemble
