@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from cutecc.ptx.locations import LOC, InlineAssembly
 from cutecc.report.listings import files_of, ptx_place
-from cutecc.support.locations import Frame, Place, place_of
+from cutecc.support.locations import Frame, Place, place_of, without_columns
 
 
 class CallSites:
@@ -68,8 +68,3 @@ class CallSites:
         if inner.file in own or len(callers) != 1:
             return (inner,)
         return (Frame(next(iter(callers)), inner.line, 0),)
-
-
-def without_columns(place: Place) -> Place:
-    """A place as the line table of a binary has it."""
-    return tuple(frame._replace(column=0) for frame in place)

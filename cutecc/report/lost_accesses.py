@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from cutecc.sass import SassFunction, SassInstruction
-from cutecc.support.locations import InstructionPlace, Place
+from cutecc.support.locations import InstructionPlace, Place, without_columns
 
 _PTX = re.compile(r"\s*(?:@!?%?\w+\s+)?(ld|st)\.(?!param|local|async)([\w.:]+)")
 _STRONG = re.compile(r"\b(?:relaxed|acquire|release|volatile|mmio|cg|cv)\b")
@@ -38,7 +38,7 @@ def access_of(line: int, instruction: str, place: Place | None) -> PtxAccess | N
     match = _PTX.match(instruction)
     if match is None:
         return None
-    return PtxAccess(line, (match[1], _STRONG.search(match[2]) is not None), _without_columns(place))
+    return PtxAccess(line, (match[1], _STRONG.search(match[2]) is not None), place and without_columns(place))
 
 
 def place_accesses(
@@ -49,7 +49,7 @@ def place_accesses(
     It is known where all of the PTX that are told by the same `.loc` and form have one place, and where there are as
     many, which are then in the same order. Others have none, nor have those whose place in the PTX is inferred.
     """
-    own = {each.line: None if each.inferred else _without_columns(each.place) for each in own_places}
+    own = {each.line: None if each.inferred else without_columns(each.place) for each in own_places}
     groups: dict[tuple[Place | None, tuple[str, bool]], list[PtxAccess]] = {}
     for access in accesses:
         groups.setdefault((access.place, access.form), []).append(access)
@@ -83,7 +83,3 @@ def _move(instructions: Sequence[SassInstruction], number: int, place: Place | N
             break
         instructions[number].place = place
         number += step
-
-
-def _without_columns(place: Place | None) -> Place | None:
-    return place and tuple(frame._replace(column=0) for frame in place)

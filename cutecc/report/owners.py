@@ -209,12 +209,15 @@ def _serving(step: Step, place: Place, operations: Operations) -> Owner:
 
 
 def _sums(steps: Sequence[Step], step: Step, seen: set[int]) -> bool:
-    """Whether what an instruction writes goes into a sum, perhaps by way of copies."""
-    for each in step.users:
-        if not _SUMMING.isdisjoint(steps[each].kinds):
-            return True
-        if each not in seen and "move" in steps[each].kinds and _sums(steps, steps[each], seen | {each}):
-            return True
+    """Whether what an instruction writes goes into a sum, perhaps by way of copies; `seen` grows."""
+    waiting = [step]
+    while waiting:
+        for each in waiting.pop().users:
+            if not _SUMMING.isdisjoint(steps[each].kinds):
+                return True
+            if each not in seen and "move" in steps[each].kinds:
+                seen.add(each)
+                waiting.append(steps[each])
     return False
 
 

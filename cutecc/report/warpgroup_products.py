@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from cutecc.sass import SassFunction, is_warpgroup_product
-from cutecc.support.locations import Place
+from cutecc.support.locations import Place, without_columns
 
 _PTX = re.compile(r"\s*(?:@!?%?\w+\s+)?wgmma\.mma_async\.\S*?\.m(\d+)n(\d+)k(\d+)\.")
 _SHAPE = re.compile(r"\.(\d+)x(\d+)x(\d+)\b")
@@ -30,7 +30,7 @@ def product_of(_line: int, instruction: str, place: Place | None) -> Product | N
     match = _PTX.match(instruction)
     if match is None:
         return None
-    return Product(match.groups(), place and tuple(frame._replace(column=0) for frame in place))
+    return Product(match.groups(), place and without_columns(place))
 
 
 def place_products(function: SassFunction, products: Sequence[Product]) -> None:

@@ -47,6 +47,11 @@ class Owner(NamedTuple):
     that each such operation of its line became, unrolled or in parts."""
 
 
+def without_columns(place: Place) -> Place:
+    """A place as the line table of a binary has it."""
+    return tuple(frame._replace(column=0) for frame in place)
+
+
 def place_of(frames: Sequence[Frame]) -> Place:
     """The place of a location with these frames, innermost first.
 

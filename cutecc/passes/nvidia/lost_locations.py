@@ -19,7 +19,7 @@ from cutecc.ir.locations import place_of_location
 from cutecc.ir.mlir import ir
 from cutecc.ir.walking import walk
 from cutecc.ptx.locations import FILE, FUNCTION, LOC, InlineAssembly, LineTable
-from cutecc.support.locations import InstructionPlace, Place
+from cutecc.support.locations import InstructionPlace, Place, without_columns
 
 _OPCODES = {"nvvm.load.ext": "ld", "nvvm.store.ext": "st"}
 _INSTRUCTION = re.compile(r"\t(?:@!?%p\d+ )?(?P<name>(?:ld|st)\.[\w.:]+) [\[{%]")
@@ -174,7 +174,7 @@ def _one_place(accesses: Sequence[LostAccess]) -> Place | None:
     """The place that they all have, without columns where these differ; `None` when there are several."""
     places = {access.place for access in accesses}
     if len(places) > 1:
-        places = {tuple(frame._replace(column=0) for frame in place) for place in places}
+        places = {without_columns(place) for place in places}
     return places.pop() if len(places) == 1 else None
 
 

@@ -77,6 +77,14 @@ def test_zeros_are_of_the_place_that_sets_them() -> None:
     assert owners(steps, operations)[0] == (at(2), "operands", "")
 
 
+def test_a_zero_goes_through_any_number_of_copies() -> None:
+    operations = Operations([op(at(2), kinds("move"), 64), op(at(8), kinds("matrix"))], columns=False)
+    count = 3000
+    copies = [Step(kinds("move", ZERO), at(9), users=[number + 1]) for number in range(count)]
+    found = owners([*copies, Step(kinds("matrix"), at(8))], operations)
+    assert {each.place for each in found[:count]} == {at(2)}
+
+
 def test_what_a_loop_begins_with_is_a_copy_of_the_compilers() -> None:
     operations = Operations([op(at(5), kinds("phi", "integer")), op(at(6), kinds("global load"))], columns=False)
     steps = [
