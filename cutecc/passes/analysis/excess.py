@@ -99,20 +99,21 @@ def lines_of(kernel: KernelRequests, space: Space) -> Iterator[Line]:
             groups.setdefault(key, []).append(access)
     proposed = proposals(kernel) if space == "shared" else {}
     for accesses in groups.values():
-        of_space = [each.spaces[space] for each in accesses]
-        sums = Requests(
-            sum(each.requests for each in of_space),
-            sum(each.taken for each in of_space),
-            sum(each.ideal for each in of_space),
-            max(each.worst for each in of_space),
-        )
-        assumed = {name: number for access in accesses for name, number in access.assumed[space].items()}
-        proposal = proposed.get(id(accesses[0]))
-        if proposal is not None and any(proposed.get(id(each)) != proposal for each in accesses):
-            proposal = None
-        if proposal is not None and proposal.each(accesses) >= sums.each:
-            proposal = None
-        yield Line(accesses, sums, assumed, proposal)
+        yield _line(accesses, space, [proposed.get(id(each)) for each in accesses])
+
+
+def _line(accesses: list[AccessRequests], space: Space, proposed: list[Proposal | None]) -> Line:
+    of_space = [each.spaces[space] for each in accesses]
+    sums = Requests(
+        sum(each.requests for each in of_space),
+        sum(each.taken for each in of_space),
+        sum(each.ideal for each in of_space),
+        max(each.worst for each in of_space),
+    )
+    assumed = {name: number for access in accesses for name, number in access.assumed[space].items()}
+    first = proposed[0]
+    is_better = first is not None and proposed.count(first) == len(proposed) and first.each(accesses) < sums.each
+    return Line(accesses, sums, assumed, first if is_better else None)
 
 
 def assumptions(assumed: dict[str, int]) -> str:

@@ -11,8 +11,8 @@ from cutecc.layout.layout import Layout
 from cutecc.memory_rules.banks import serve
 from cutecc.memory_rules.sectors import SECTOR
 from cutecc.memory_rules.warps import WARP, Array
-from cutecc.passes.analysis.requests import AccessRequests, Space, placed, rules_of
-from cutecc.passes.analysis.swizzles import Proposal
+from cutecc.passes.analysis.requests import NOBODY, AccessRequests, Space, placed, rules_of
+from cutecc.passes.analysis.swizzles import Proposal, swizzled
 from cutecc.record.warp_request import RequestPicture, WarpRequest
 
 
@@ -28,11 +28,10 @@ def picture_of(access: AccessRequests, space: Space, proposal: Proposal | None) 
     if proposal is None or row is None:
         return RequestPicture(space, access.size, unit, layout_of(worst, unit), _served(access, worst))
     offsets = row - proposal.base
-    request, swizzled = (
-        _served(access, np.where(row >= 0, moved, -1))
-        for moved in (offsets, [proposal.bytewise(int(each)) for each in offsets])
+    before, after = (
+        _served(access, np.where(row >= 0, each, NOBODY)) for each in (offsets, swizzled(offsets, proposal.bytewise))
     )
-    return RequestPicture(space, access.size, unit, layout_of(row, unit), request, str(proposal.swizzle), swizzled)
+    return RequestPicture(space, access.size, unit, layout_of(row, unit), before, str(proposal.swizzle), after)
 
 
 def layout_of(offsets: Array, unit: int) -> str | None:

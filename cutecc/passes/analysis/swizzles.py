@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from cutecc.layout.swizzle import Swizzle
-from cutecc.memory_rules.warps import WARP
+from cutecc.memory_rules.warps import WARP, Array
 from cutecc.passes.analysis.requests import AccessRequests, KernelRequests, taken
 from cutecc.passes.analysis.shared_rows import SharedRows
 
@@ -91,33 +91,41 @@ def _tensors(kernel: KernelRequests) -> Iterator[_Tensor]:
 
 
 def _proposed(tensor: _Tensor) -> Proposal | None:
-    accesses = tensor.accesses
-    of_each = [each.spaces["shared"] for each in accesses]
-    is_bad = any(each.taken > each.ideal for each in of_each)
-    has_lines = (tensor.begin | tensor.end) % (1 << _LINE_BITS) == 0
-    if not is_bad or not has_lines or any(each.is_permuted for each in accesses):
+    if not _can_be_swizzled(tensor):
         return None
-    alike = _alike(accesses)
+    alike = _alike(tensor.accesses)
     if sum(len(rows.counts) for _, rows in alike) > _MOST_REQUESTS:
         return None
-    least = sum(each.ideal for each in of_each)
 
     def total(swizzle: Swizzle) -> int:
-        moved = ((each, _swizzled(rows, tensor.begin, swizzle)) for each, rows in alike)
-        return sum(_wavefronts(*each) for each in moved)
+        return sum(_wavefronts(access, _swizzled(rows, tensor.begin, swizzle)) for access, rows in alike)
 
-    best, fewest = None, sum(each.taken for each in of_each)
-    for swizzle in _candidates(max(each.size for each in accesses), tensor.end - tensor.begin):
-        if (count := total(swizzle)) < fewest:
-            best, fewest = swizzle, count
-        if fewest <= least:
-            break
+    best, fewest = _fewest(tensor, total)
     if best is None:
         return None
     # As few bits as do the same.
     fewer = (Swizzle(bits, best.base, best.shift) for bits in range(1, best.bits))
     best = next((each for each in fewer if total(each) == fewest), best)
-    return Proposal(best, min(_unit(accesses), 1 << best.base), tensor.begin)
+    return Proposal(best, min(_unit(tensor.accesses), 1 << best.base), tensor.begin)
+
+
+def _can_be_swizzled(tensor: _Tensor) -> bool:
+    """Whether it has conflicts, nothing that permutes it already, and whole lines alone."""
+    is_bad = any(each.spaces["shared"].taken > each.spaces["shared"].ideal for each in tensor.accesses)
+    has_lines = (tensor.begin | tensor.end) % (1 << _LINE_BITS) == 0
+    return is_bad and has_lines and not any(each.is_permuted for each in tensor.accesses)
+
+
+def _fewest(tensor: _Tensor, total: Callable[[Swizzle], int]) -> tuple[Swizzle | None, int]:
+    """The first swizzle with the fewest wavefronts, if any has fewer than there are, and that number."""
+    of_each = [each.spaces["shared"] for each in tensor.accesses]
+    best, fewest, least = None, sum(each.taken for each in of_each), sum(each.ideal for each in of_each)
+    for swizzle in _candidates(max(each.size for each in tensor.accesses), tensor.end - tensor.begin):
+        if (count := total(swizzle)) < fewest:
+            best, fewest = swizzle, count
+        if fewest <= least:
+            break
+    return best, fewest
 
 
 def _candidates(widest: int, room: int) -> Iterator[Swizzle]:
@@ -153,10 +161,14 @@ def _wavefronts(access: AccessRequests, rows: SharedRows) -> int:
 def _swizzled(rows: SharedRows, base: int, swizzle: Swizzle) -> SharedRows:
     """The same requests with their addresses in shared memory, the last 32 of each, swizzled from `base` on."""
     shared = rows.addresses[:, -WARP:]
-    offsets = shared - base
-    flips = offsets & (((1 << swizzle.bits) - 1) << (swizzle.base + swizzle.shift))
-    moved = np.where(shared >= 0, base + (offsets ^ (flips >> swizzle.shift)), shared)
+    moved = np.where(shared >= 0, base + swizzled(shared - base, swizzle), shared)
     return SharedRows(np.concatenate([rows.addresses[:, :-WARP], moved], axis=1), rows.counts)
+
+
+def swizzled(offsets: Array, swizzle: Swizzle) -> Array:
+    """All offsets through a swizzle of positive shift."""
+    flips = offsets & (((1 << swizzle.bits) - 1) << (swizzle.base + swizzle.shift))
+    return offsets ^ (flips >> swizzle.shift)
 
 
 def _unit(accesses: Sequence[AccessRequests]) -> int:
