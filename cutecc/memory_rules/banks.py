@@ -9,6 +9,8 @@ thread that accesses nothing.
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from cutecc.memory_rules.warps import WARP, Array, Mask
@@ -48,6 +50,34 @@ def count_wavefronts(
         taken = np.bincount(slots.reshape(-1)[first], minlength=most)
     taken = taken.reshape(-1, columns).max(axis=1)
     return int(np.count_nonzero(mask.any(axis=1))), int(taken.sum()), int(np.count_nonzero(taken))
+
+
+def serve(
+    addresses: Array, mask: Mask, size: int, *, atomic: bool = False, merge: bool = True
+) -> tuple[list[int], list[int]]:
+    """One request, thread by thread: the wavefront, from 0, that serves it, and how many of its bank come before it.
+
+    Arguments are those of `count_wavefronts`, but for the shape, `(32,)`. Both are -1 for threads not in `mask`. What
+    comes before are other words of the bank, or with `atomic` also the same one, for threads that could be served
+    together: a thread that has any of them waits because of a bank conflict.
+    """
+    addresses = addresses.astype(np.int64)
+    groups = _groups(addresses[None], mask[None], size, merge and not atomic)[0]
+    elements = addresses // max(size, _WORD)
+    columns = _WIDTH // max(size, _WORD)
+    queues: dict[tuple[int, int], list[int]] = {}
+    before, lengths = [-1] * WARP, dict[int, int]()
+    for thread in np.flatnonzero(mask).tolist():
+        group, element = int(groups[thread]), int(elements[thread])
+        queue = queues.setdefault((group, element % columns), [])
+        if atomic or element not in queue:
+            queue.append(element)
+        before[thread] = len(queue) - 1 if atomic else queue.index(element)
+        lengths[group] = max(lengths.get(group, 0), len(queue))
+    starts = dict(
+        zip(sorted(lengths), itertools.accumulate((lengths[each] for each in sorted(lengths)), initial=0), strict=False)
+    )
+    return [starts[int(groups[each])] + before[each] if mask[each] else -1 for each in range(WARP)], before
 
 
 def _groups(addresses: Array, mask: Mask, size: int, merge: bool) -> Array:

@@ -17,6 +17,7 @@ from cutecc.record import Remark
 
 if TYPE_CHECKING:
     from cutecc.ir.mlir import ir
+    from cutecc.record.warp_request import RequestPicture
 
     Place = ir.Operation | ir.OpView | ir.Value | ir.Location | None
     """What a message is about; an operation or value stands for its location."""
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
 _listener = PassState["Callable[[Remark], None]"]()
 
 
-def remark(at: Place, message: str, numbers: Numbers | None = None) -> None:
+def remark(at: Place, message: str, numbers: Numbers | None = None, *, picture: RequestPicture | None = None) -> None:
     """Say something about `at` that the user may want to know, such as what was optimised or why not."""
-    _say("remark", at, message, numbers)
+    _say("remark", at, message, numbers, picture)
 
 
 def warning(at: Place, message: str, numbers: Numbers | None = None) -> None:
@@ -80,11 +81,15 @@ def hearing_remarks(listener: Callable[[Remark], None], context: ir.Context) -> 
 
 
 def _say(
-    severity: Literal["remark", "warning", "note"], at: Place, message: str, numbers: Numbers | None = None
+    severity: Literal["remark", "warning", "note"],
+    at: Place,
+    message: str,
+    numbers: Numbers | None = None,
+    picture: RequestPicture | None = None,
 ) -> None:
     if listener := _listener.get():
-        place = _location(at)
-        listener(Remark(severity, message, str(place) if place else None, numbers=dict(numbers or {})))
+        place = str(found) if (found := _location(at)) else None
+        listener(Remark(severity, message, place, numbers=dict(numbers or {}), picture=picture))
 
 
 def _remarks(diagnostic: ir.DiagnosticInfo) -> list[Remark]:

@@ -13,6 +13,7 @@ import msgspec
 
 from cutecc.errors import Error, RecordError
 from cutecc.record.variables import Variable
+from cutecc.record.warp_request import RequestPicture
 from cutecc.support.locations import InstructionPlace
 
 if TYPE_CHECKING:
@@ -86,9 +87,11 @@ class Remark(msgspec.Struct, frozen=True):
     """The name of the analysis that found it; `None` for what a pass of the pipeline said."""
     numbers: dict[str, int | float | str] = {}
     """What an analysis bases it on, by what it is, units in the names: `sectors`, `ideal sectors`, `bits`."""
+    picture: RequestPicture | None = None
+    """Of bank conflicts and of sectors that are touched: the request of a warp that takes most."""
 
     def __hash__(self) -> int:
-        # Not of the numbers, which no hash takes; equal remarks have equal ones.
+        # Not of numbers and picture, which no hash takes; equal remarks have equal ones.
         return hash((self.severity, self.message, self.location, self.analysis))
 
 

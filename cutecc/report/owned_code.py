@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from cutecc.report.flow import Flow, flow_of
+from cutecc.report.flow import MOST_SOURCES, Flow, flow_of
 from cutecc.report.listings import Listing, is_instruction, with_owners
 from cutecc.report.owners import Operation, Operations, Step, owners
 from cutecc.report.stage_text import Function
@@ -133,10 +133,13 @@ def _ptx_owners(instructions: Sequence[tuple[str, Place | None]], work: Sequence
             written[each].append(number)
     for number, operands in enumerate(read):
         for each in operands:
-            for source in written.get(each, ()):
+            sources = written.get(each, ())
+            if len(sources) > MOST_SOURCES:
+                continue
+            for source in sources:
                 steps[number].sources.append(source)
                 steps[source].users.append(number)
-                steps[source].is_phi = steps[source].is_phi or len(written[each]) > 1
+                steps[source].is_phi = steps[source].is_phi or len(sources) > 1
     return owners(steps, operations)
 
 

@@ -9,7 +9,7 @@ flow says for which.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -111,6 +111,8 @@ _COUNTED: Kinds = _UNMISTAKABLE | {"global load", "global store", "shared load",
 _NEAR = 64
 """How far behind a place in LLVM IR the operation is looked for that an instruction may stand for."""
 _PHI: Kinds = frozenset({"phi"})
+_MOST_USERS = 16
+"""Of a copy, those that are asked for a phi's other values: its users all read the same ones."""
 _TURNS = 4
 """Of the search through data flow: more than the loops that a value goes through."""
 
@@ -118,14 +120,15 @@ _TURNS = 4
 def owners(steps: Sequence[Step], operations: Operations) -> list[Owner]:
     """The owner of each instruction of a function."""
     found: list[Owner | None] = [_exact(step, operations) for step in steps]
-    _follow(steps, found, operations)
+    summed = _summed(steps)
+    _follow(steps, found, operations, summed)
     for index, step in enumerate(steps):
         if found[index] is None and not step.made_for:
             # A branch is taken for what its predicate says.
             sources = [found[each] for each in step.sources] if "branch" in step.kinds else []
             found[index] = _by_order(step, _common(step, sources), operations)
     # What is made for others is also for those of which only the order says whose they are.
-    _follow(steps, found, operations)
+    _follow(steps, found, operations, summed)
     _count_copies(steps, found, operations)
     return [
         Owner(step.place, "compiler", step.made_for) if owner is None else owner
@@ -149,13 +152,13 @@ def _count_copies(steps: Sequence[Step], found: list[Owner | None], operations: 
                 found[number] = owner._replace(place=(found[number] or owner).place, detail=f"×{copies}")
 
 
-def _follow(steps: Sequence[Step], found: list[Owner | None], operations: Operations) -> None:
+def _follow(steps: Sequence[Step], found: list[Owner | None], operations: Operations, summed: Collection[int]) -> None:
     """Give those that have no owner yet the owner of what they are made for."""
     for _ in range(_TURNS):
         before = found.count(None)
         for index in reversed(range(len(steps))):
             if found[index] is None:
-                found[index] = _by_operands(steps, index, found, operations)
+                found[index] = _by_operands(steps, index, found, operations, summed)
         if found.count(None) == before:
             break
 
@@ -184,10 +187,14 @@ def _exact(step: Step, operations: Operations) -> Owner | None:
 
 
 def _by_operands(
-    steps: Sequence[Step], index: int, found: Sequence[Owner | None], operations: Operations
+    steps: Sequence[Step],
+    index: int,
+    found: Sequence[Owner | None],
+    operations: Operations,
+    summed: Collection[int],
 ) -> Owner | None:
     step = steps[index]
-    if ZERO in step.kinds and operations.zeroed is not None and _sums(steps, step, {index}):
+    if ZERO in step.kinds and operations.zeroed is not None and index in summed:
         return Owner(operations.zeroed, "operands")
     if step.is_phi and "move" in step.kinds and (place := _phi(steps, index, found, operations)):
         return Owner(place, "compiler", "phi copy")
@@ -208,22 +215,27 @@ def _serving(step: Step, place: Place, operations: Operations) -> Owner:
     return Owner(place, "operands")
 
 
-def _sums(steps: Sequence[Step], step: Step, seen: set[int]) -> bool:
-    """Whether what an instruction writes goes into a sum, perhaps by way of copies; `seen` grows."""
-    waiting = [step]
+def _summed(steps: Sequence[Step]) -> set[int]:
+    """The instructions whose result goes into a sum, perhaps by way of copies."""
+    before: list[list[int]] = [[] for _ in steps]
+    for index, step in enumerate(steps):
+        for user in step.users:
+            before[user].append(index)
+    found = set[int]()
+    waiting = [index for index, step in enumerate(steps) if not _SUMMING.isdisjoint(step.kinds)]
     while waiting:
-        for each in waiting.pop().users:
-            if not _SUMMING.isdisjoint(steps[each].kinds):
-                return True
-            if each not in seen and "move" in steps[each].kinds:
-                seen.add(each)
-                waiting.append(steps[each])
-    return False
+        for each in before[waiting.pop()]:
+            if each not in found:
+                found.add(each)
+                if "move" in steps[each].kinds:
+                    waiting.append(each)
+    return found
 
 
 def _phi(steps: Sequence[Step], index: int, found: Sequence[Owner | None], operations: Operations) -> Place | None:
     """The loop that begins with what an instruction copies: where the other values of the phi are computed."""
-    others = {each for user in steps[index].users for each in steps[user].sources} - {index}
+    users = steps[index].users[:_MOST_USERS]
+    others = {each for user in users for each in steps[user].sources} - {index}
     places = {
         owner.place[-1][:2]: owner.place
         for owner in (found[each] for each in others)

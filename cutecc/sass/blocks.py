@@ -62,6 +62,14 @@ class ControlFlow:
 
 def control_flow(function: SassFunction) -> ControlFlow:
     """The blocks, subroutines and loops of a function."""
+    blocks, targets = basic_blocks(function)
+    entries = sorted({each.callee for each in blocks if each.callee is not None})
+    subroutines = {entry: frozenset(_reverse_postorder(blocks, [entry])) for entry in entries}
+    return ControlFlow(blocks, tuple(_loops(blocks, [0, *entries])), subroutines, targets)
+
+
+def basic_blocks(function: SassFunction) -> tuple[tuple[Block, ...], dict[int, tuple[int, ...]]]:
+    """The blocks alone, as `ControlFlow` has them, with its targets: in time that is linear in the instructions."""
     targets, calls = _destinations(function)
     starts = _starts(function, targets, calls)
     number = {first: block for block, first in enumerate(starts)}
@@ -73,10 +81,7 @@ def control_flow(function: SassFunction) -> ControlFlow:
         callee = number[calls[end - 1]] if end - 1 in calls else None
         return Block(first, end, tuple(number[place] for place in places), callee)
 
-    blocks = tuple(block(first, end) for first, end in itertools.pairwise([*starts, count]))
-    entries = sorted({each.callee for each in blocks if each.callee is not None})
-    subroutines = {entry: frozenset(_reverse_postorder(blocks, [entry])) for entry in entries}
-    return ControlFlow(blocks, tuple(_loops(blocks, [0, *entries])), subroutines, targets)
+    return tuple(block(first, end) for first, end in itertools.pairwise([*starts, count])), targets
 
 
 def _destinations(function: SassFunction) -> tuple[dict[int, tuple[int, ...]], dict[int, int]]:

@@ -192,6 +192,31 @@ export interface Remark {
   location?: string | null;
   analysis?: string | null;
   numbers?: Record<string, number | string>;
+  picture?: RequestPicture | null;
+}
+
+/** One request of a warp; each list has a number for each of 32 threads, -1 for one that accesses nothing. */
+export interface WarpRequest {
+  /** Bytes from the beginning of the tensor in shared memory, or of the first line of global memory. */
+  offsets: number[];
+  /** From 0: the wavefront that serves the thread, or its sector among those that are touched. */
+  turns: number[];
+  /** Of shared memory: words of the thread's bank that it waits for. */
+  before: number[];
+}
+
+/** The request of an access that takes most, and what a swizzle makes of it. */
+export interface RequestPicture {
+  space: "global" | "shared";
+  /** Bytes that each thread accesses. */
+  size: number;
+  /** Bytes that `layout` and `swizzle` count in. */
+  unit: number;
+  /** From the thread to its offset, less the first one's. */
+  layout: string | null;
+  request: WarpRequest;
+  swizzle: string | null;
+  swizzled: WarpRequest | null;
 }
 
 export interface Step {

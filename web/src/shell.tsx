@@ -22,6 +22,7 @@ import { ResourcesPanel } from "./panels/resources";
 import { SourcePanel } from "./panels/source";
 import { PassList } from "./passes";
 import { PictureDialog } from "./pictures/dialog";
+import { RequestDialog } from "./pictures/request-dialog";
 import { searchOpen } from "./search";
 import { followQuery } from "./searching";
 import { Splitter } from "./splitter";
@@ -73,6 +74,7 @@ export function Shell() {
       <KeysDialog />
       <Boundary name="The picture">
         <PictureDialog />
+        <RequestDialog />
       </Boundary>
     </>
   );

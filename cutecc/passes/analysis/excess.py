@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from cutecc.ir.mlir import ir
 from cutecc.passes.analysis.program import Kind
 from cutecc.passes.analysis.reasons import Pattern, pattern_of
+from cutecc.passes.analysis.request_pictures import picture_of
 from cutecc.passes.analysis.requests import AccessRequests, KernelRequests, Requests, Space
+from cutecc.passes.analysis.swizzles import Proposal, proposals
 from cutecc.passes.diagnostics import remark
 
 _NAMES: dict[Kind, tuple[str, str]] = {
@@ -29,6 +31,8 @@ class Line:
     sums: Requests
     assumed: dict[str, int]
     """Numbers of a launch that decide what threads access, and what was taken for them."""
+    proposal: Proposal | None = None
+    """The swizzle with which all accesses of the tensor take fewest wavefronts, where these take fewer, too."""
 
     @property
     def operation(self) -> ir.Operation:
@@ -39,9 +43,13 @@ class Line:
     def _worst(self) -> AccessRequests:
         return max(self.accesses, key=lambda each: max(of.worst for of in each.spaces.values()))
 
+    def worst(self, space: Space) -> AccessRequests:
+        """The access with the request that takes most."""
+        return max(self.accesses, key=lambda each: each.spaces[space].worst)
+
     def pattern(self, space: Space) -> Pattern | None:
         """Where the threads of the request that takes most are."""
-        worst = max(self.accesses, key=lambda each: each.spaces[space].worst)
+        worst = self.worst(space)
         addresses = worst.spaces[space].worst_addresses
         return pattern_of(addresses, worst.size) if addresses is not None else None
 
@@ -54,6 +62,10 @@ class Line:
             "bits a thread": 8 * self.accesses[0].size,
             "accesses": len(self.accesses),
         }
+        if self.proposal is not None:
+            found["swizzle"] = str(self.proposal.swizzle)
+            found["bits of an element"] = 8 * self.proposal.unit
+            found[f"{unit} a request with it"] = _short(self.proposal.each(self.accesses))
         if self.assumed:
             found["assumed"] = assumptions(self.assumed)
         return found
@@ -72,6 +84,9 @@ class Line:
             text += ": lines of 128 bytes of shared memory are written from several of global memory, or are permuted"
         elif (pattern := self.pattern(space)) is not None:
             text += f": {pattern.explained(space)}"
+        if self.proposal is not None:
+            what = "its bytes" if self.proposal.unit == 1 else f"its elements of {8 * self.proposal.unit} bits"
+            text += f"; {_short(self.proposal.each(self.accesses))} with the swizzle {self.proposal.swizzle} of {what}"
         return f"{text}, with {assumptions(self.assumed)}" if self.assumed else text
 
 
@@ -82,16 +97,23 @@ def lines_of(kernel: KernelRequests, space: Space) -> Iterator[Line]:
         if space in access.spaces:
             key = (str(access.operation.location), access.kind, access.size, access.past_l1)
             groups.setdefault(key, []).append(access)
+    proposed = proposals(kernel) if space == "shared" else {}
     for accesses in groups.values():
-        of_space = [each.spaces[space] for each in accesses]
-        sums = Requests(
-            sum(each.requests for each in of_space),
-            sum(each.taken for each in of_space),
-            sum(each.ideal for each in of_space),
-            max(each.worst for each in of_space),
-        )
-        assumed = {name: number for access in accesses for name, number in access.assumed[space].items()}
-        yield Line(accesses, sums, assumed)
+        yield _line(accesses, space, [proposed.get(id(each)) for each in accesses])
+
+
+def _line(accesses: list[AccessRequests], space: Space, proposed: list[Proposal | None]) -> Line:
+    of_space = [each.spaces[space] for each in accesses]
+    sums = Requests(
+        sum(each.requests for each in of_space),
+        sum(each.taken for each in of_space),
+        sum(each.ideal for each in of_space),
+        max(each.worst for each in of_space),
+    )
+    assumed = {name: number for access in accesses for name, number in access.assumed[space].items()}
+    first = proposed[0]
+    is_better = first is not None and proposed.count(first) == len(proposed) and first.each(accesses) < sums.each
+    return Line(accesses, sums, assumed, first if is_better else None)
 
 
 def assumptions(assumed: dict[str, int]) -> str:
@@ -103,7 +125,8 @@ def check(kernel: KernelRequests, space: Space, unit: str, *, everything: bool) 
     """Remark on what takes more than it needs, with `everything` on the rest too, and on how much is known."""
     for line in lines_of(kernel, space):
         if everything or line.sums.taken > line.sums.ideal:
-            remark(line.operation, line.message(space, unit), line.numbers(unit))
+            picture = picture_of(line.worst(space), space, line.proposal)
+            remark(line.operation, line.message(space, unit), line.numbers(unit), picture=picture)
     known, present = kernel.understood(space)
     if known < present or (everything and present):
         numbers: dict[str, int | float | str] = {"accesses understood": known, "accesses": present}

@@ -122,6 +122,20 @@ class KernelProgram:
         node, block, _ = self._definitions[value]
         return node if block is None else None
 
+    def depends_on(self, value: ir.Value, name: str) -> bool:
+        """Whether a value is made of the result of an operation `name`, as far as no loop or branch is between."""
+        waiting, seen = [value], {value}
+        while waiting:
+            node = self.definition(waiting.pop())
+            if node is None:
+                continue
+            if node.name == name:
+                return True
+            operands = {*node.operands} - seen
+            seen |= operands
+            waiting.extend(operands)
+        return False
+
     def is_needed(self, value: ir.Value) -> bool:
         return value in self._needed
 

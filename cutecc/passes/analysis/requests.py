@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypedDict
 
 import numpy as np
 
@@ -15,16 +15,24 @@ from cutecc.memory_rules.transfers import count_past_l1, count_through_l1
 from cutecc.memory_rules.warps import WARP, Array, Mask
 from cutecc.passes.analysis.evaluation import Machine
 from cutecc.passes.analysis.operations import PER_THREAD, SEMANTICS, Known
-from cutecc.passes.analysis.program import Access, KernelProgram, Kind
+from cutecc.passes.analysis.program import Access, KernelProgram, Kind, bytes_of
 from cutecc.passes.analysis.sample import Sample, sample_of
+from cutecc.passes.analysis.shared_rows import KeptRows, SharedRows
 
 Space = Literal["global", "shared"]
 
 _LINE = 128
 """Bytes, of L1 and of all banks together: where in its line an address is, is all that counts."""
-_NOBODY = -1
+NOBODY = -1
 """Stands for the address of a thread that accesses nothing."""
 _SHARED_ADDRESS = 2**32 - 1
+
+
+class Rules(TypedDict):
+    """Of `count_wavefronts`."""
+
+    atomic: bool
+    merge: bool
 
 
 @dataclass
@@ -62,6 +70,14 @@ class AccessRequests:
     """Bytes that a thread accesses at a time."""
     past_l1: bool = False
     """Of a copy: it moves sectors, and not through L1."""
+    is_increment: bool = False
+    """An atomic addition of 1 that nothing reads the result of."""
+    element: int = 0
+    """Bytes of the numbers that are loaded or stored; 0 where they are not known."""
+    is_permuted: bool = False
+    """Its address in shared memory has been through an exclusive or, as a swizzle's."""
+    rows: SharedRows | None = None
+    """Its requests of shared memory; `None` where they were too many to keep."""
     spaces: dict[Space, Requests] = field(default_factory=dict[Space, Requests])
     """Empty when its addresses are not known, or nobody executes it."""
     assumed: dict[Space, dict[str, int]] = field(default_factory=dict[Space, dict[str, int]])
@@ -111,7 +127,7 @@ def requests_of(program: KernelProgram, sample: Sample | None) -> KernelRequests
     counting = _Counting(sample)
     if sample is not None:
         Machine(program, sample, counting).run()
-    accesses = [counting.finished(each) for each in program.accesses]
+    accesses = [counting.finished(each, program) for each in program.accesses]
     return KernelRequests(program.kernel, accesses, program.unreadable)
 
 
@@ -121,6 +137,7 @@ class _Counting:
     def __init__(self, sample: Sample | None) -> None:
         self._sample = sample
         self._rows: dict[int, dict[Space, Counter[bytes]]] = {}
+        self._kept = KeptRows()
         self._unknown: set[int] = set()
         self._depends: dict[tuple[int, Space], int] = {}
 
@@ -131,8 +148,9 @@ class _Counting:
                 self._unknown.add(key)
                 return
             reading = mask if amount[0] is None else mask & np.broadcast_to(np.asarray(amount[0]) != 0, mask.shape)
-            both = np.concatenate([_placed(source[0], reading), _placed(target[0], mask, _SHARED_ADDRESS)], axis=1)
-            self._add(access, "global", both)
+            both = [placed(source[0], reading), placed(target[0], mask, _SHARED_ADDRESS)]
+            self._add(access, "global", np.concatenate(both, axis=1))
+            self._kept.add(id(access), np.concatenate([both[0], _whole(target[0], mask)], axis=1))
         else:
             space: Space = "global" if access.source is not None else "shared"
             address = source[0] if space == "global" else target[0]
@@ -143,7 +161,9 @@ class _Counting:
                 mask = mask & (np.arange(WARP) < access.rows)
             for piece in range(access.pieces):
                 limit = _SHARED_ADDRESS if space == "shared" else None
-                self._add(access, space, _placed(address + piece * access.size, mask, limit))
+                self._add(access, space, placed(address + piece * access.size, mask, limit))
+                if space == "shared":
+                    self._kept.add(id(access), _whole(address + piece * access.size, mask))
         self._depends[key, "global"] = self._depends.get((key, "global"), 0) | source[1]
         self._depends[key, "shared"] = self._depends.get((key, "shared"), 0) | target[1]
 
@@ -154,16 +174,22 @@ class _Counting:
         else:
             found.update(row.tobytes() for row in rows)
 
-    def finished(self, access: Access) -> AccessRequests:
-        found = AccessRequests(access.node.operation, access.kind, access.size, access.past_l1)
+    def finished(self, access: Access, program: KernelProgram) -> AccessRequests:
+        found = AccessRequests(
+            *(access.node.operation, access.kind, access.size, access.past_l1, access.is_increment),
+            element=_element_of(access),
+        )
         if id(access) in self._unknown or self._sample is None:
             return found
         for space, rows in self._rows.get(id(access), {}).items():
             for row, count in rows.items():
                 addresses = np.frombuffer(row, np.int64)[None, :]
-                for each, taken in _taken(access, space, addresses):
-                    _tally(found.spaces.setdefault(each, Requests()), *taken, count, addresses, each == "shared")
+                for each, numbers in taken(found, space, addresses):
+                    _tally(found.spaces.setdefault(each, Requests()), *numbers, count, addresses, each == "shared")
         found.spaces = {space: requests for space, requests in found.spaces.items() if requests.requests}
+        if "shared" in found.spaces and access.target is not None:
+            found.rows = self._kept.of(id(access))
+            found.is_permuted = program.depends_on(access.target, "arith.xori")
         found.assumed = {space: self._assumed(self._sample, id(access), space) for space in found.spaces}
         return found
 
@@ -173,31 +199,49 @@ class _Counting:
         return {name: sample.numbers[name] for name in names if name in sample.numbers}
 
 
-def _placed(address: Array | int, mask: Mask, bits: int | None = None) -> Array:
+def _element_of(access: Access) -> int:
+    """Bytes of the numbers that a load or a store is of, 0 for other accesses."""
+    operation = access.node.operation
+    if access.kind not in ("load", "store"):
+        return 0
+    type_ = operation.results[0].type if access.kind == "load" else operation.operands[0].type
+    return bytes_of(type_.element_type if isinstance(type_, ir.VectorType) else type_)
+
+
+def placed(address: Array | int, mask: Mask, bits: int | None = None) -> Array:
     """The addresses of each warp from the start of the first line that it accesses."""
     wide = np.broadcast_to(np.asarray(address, np.int64), mask.shape)
     if bits is not None:
         wide = wide & bits
     start = np.where(mask, wide, np.iinfo(np.int64).max).min(axis=1, keepdims=True) & -_LINE
-    return np.where(mask, wide - start, _NOBODY)
+    return np.where(mask, wide - start, NOBODY)
 
 
-def _taken(access: Access, space: Space, addresses: Array) -> list[tuple[Space, tuple[int, int, int]]]:
-    """Requests, what they take, and their ideal, of one warp."""
+def _whole(address: Array | int, mask: Mask) -> Array:
+    """Addresses of shared memory, as they are."""
+    return np.where(mask, np.asarray(address, np.int64) & _SHARED_ADDRESS, NOBODY)
+
+
+def taken(access: AccessRequests, space: Space, addresses: Array) -> list[tuple[Space, tuple[int, int, int]]]:
+    """Requests, what they take, and their ideal, of warps: an address a thread, those of a copy's source first."""
     if access.kind == "copy":
         source, target = addresses[:, :WARP], addresses[:, WARP:]
-        reading, mask = source != _NOBODY, target != _NOBODY
+        reading, mask = source != NOBODY, target != NOBODY
         if access.past_l1:
             sectors, wavefronts = count_past_l1(source, reading, target, mask)
         else:
             sectors, wavefronts = count_through_l1(source, reading, target, mask, access.size)
         return [("global", sectors), ("shared", wavefronts)]
-    mask = addresses != _NOBODY
+    mask = addresses != NOBODY
     if space == "global":
         return [(space, count_sectors(addresses, mask, access.size))]
-    atomic = access.kind == "atomic" and not access.is_increment
-    merge = access.kind not in ("matrix load", "matrix store")
-    return [(space, count_wavefronts(addresses, mask, access.size, atomic=atomic, merge=merge))]
+    return [(space, count_wavefronts(addresses, mask, access.size, **rules_of(access)))]
+
+
+def rules_of(access: AccessRequests) -> Rules:
+    """How an access of shared memory is served, as `count_wavefronts` takes it."""
+    is_matrix = access.kind in ("matrix load", "matrix store")
+    return {"atomic": access.kind == "atomic" and not access.is_increment, "merge": not is_matrix}
 
 
 def _tally(

@@ -98,21 +98,95 @@ def planted(x: cute.Tensor, y: cute.Tensor, n: cutlass.Int32):
 """
 
 
-def test_planted_statements_are_found(tmp_path: Path) -> None:
-    file = tmp_path / "planted.py"
-    file.write_text(PLANTED)
-    lines = PLANTED.splitlines()
+PIPELINED = """\
+# cutecc: entry = "pipelined"
+# cutecc: target = "sm_80"
+# cutecc: args.x = "f32[256]"
+# cutecc: args.y = "f32[256]"
+# cutecc: args.n = "i32"
+import cutlass
+from cutlass import cute
+
+STAGES = 3
+
+
+@cute.kernel
+def kernel(x: cute.Tensor, y: cute.Tensor, n: cutlass.Int32):
+    thread, _, _ = cute.arch.thread_idx()
+    stages = cutlass.utils.SmemAllocator().allocate_tensor(
+        cutlass.Float32, cute.make_layout((128, STAGES)), byte_alignment=16
+    )
+    atom = cute.make_copy_atom(cute.nvgpu.cpasync.CopyG2SOp(), cutlass.Float32, num_bits_per_copy=32)
+    rows = cute.make_tensor(x.iterator, cute.make_layout((1, 128), stride=(1, 1)))
+    slots = cute.make_tensor(stages.iterator, cute.make_layout((1, 128, STAGES), stride=(1, 1, 128)))
+    for stage in cutlass.range_constexpr(STAGES - 1):
+        cute.copy(atom, rows[None, thread + stage], slots[None, thread, stage])  # prefetched before
+        cute.arch.cp_async_commit_group()  # committed before
+    total = cutlass.Float32(0.0)
+    ahead = x[thread]  # loaded before
+    for step in cutlass.range(n):
+        cute.arch.cp_async_wait_group(STAGES - 2)  # waited for
+        cute.arch.sync_threads()  # met at
+        cute.copy(atom, rows[None, thread + step], slots[None, thread, (step + STAGES - 1) % STAGES])  # prefetched
+        cute.arch.cp_async_commit_group()  # committed
+        now = ahead
+        ahead = x[thread + step]  # double-buffered
+        value = stages[thread, step % STAGES]  # read from the stage
+        total += cute.math.exp2(value, fastmath=True) * now  # computed
+    y[thread] = total + ahead  # stored
+
+
+@cute.jit
+def pipelined(x: cute.Tensor, y: cute.Tensor, n: cutlass.Int32):
+    kernel(x, y, n).launch(grid=[1, 1, 1], block=[128, 1, 1])
+"""
+"""A loop that fetches for the rounds to come, into stages of shared memory and into registers."""
+
+
+def statements(text: str, file: Path) -> tuple[dict[str, list[str]], list[str]]:
+    """The opcodes of the instructions that are certainly of each commented line of a kernel, and those of all."""
+    file.write_text(text)
+    lines = text.splitlines()
     by_comment: dict[str, list[str]] = {}
     for each in instructions(file):
         if each.place is not None and each.reason == "exact":
             _, _, comment = lines[each.place[-1].line - 1].partition("# ")
             by_comment.setdefault(comment, []).append(opcode(each).split(".")[0])
+    return by_comment, [opcode(each).split(".")[0] for each in instructions(file)]
+
+
+def test_planted_statements_are_found(tmp_path: Path) -> None:
+    by_comment, everywhere = statements(PLANTED, tmp_path / "planted.py")
     assert "MUFU" in by_comment["hoisted"] and by_comment["loaded in the loop"].count("LDG") >= 4
     assert by_comment["unrolled by the assembler"].count("MUFU") >= 4
     assert by_comment["unrolled by the trace"].count("SHFL") == 4
     assert by_comment["one operation"] == ["S2R"]
     assert "STG" in by_comment["stored"] and "STG" in by_comment["stored by one"]
-    everywhere = [opcode(each).split(".")[0] for each in instructions(file)]
     named = [name for names in by_comment.values() for name in names]
     for name in ("MUFU", "SHFL", "STG", "LDG"):
         assert everywhere.count(name) == named.count(name), name
+
+
+def test_statements_of_a_pipelined_loop_are_found(tmp_path: Path) -> None:
+    """The assembler makes several rounds of one, and a way out of the loop for each number that is left over."""
+    file = tmp_path / "pipelined.py"
+    by_comment, everywhere = statements(PIPELINED, file)
+    rounds = by_comment["met at"].count("BAR")
+    assert rounds >= 4
+    # What is fetched ahead is not what is fetched first, nor what is read of it.
+    found = {
+        **{"prefetched before": {"LDGSTS": 2}, "committed before": {"LDGDEPBAR": 2}, "loaded before": {"LDG": 1}},
+        **{"prefetched": {"LDGSTS": rounds}, "committed": {"LDGDEPBAR": rounds}, "waited for": {"DEPBAR": rounds}},
+        **{"double-buffered": {"LDG": rounds}, "read from the stage": {"LDS": rounds}, "stored": {"STG": 1}},
+        "computed": {"MUFU": rounds, "FFMA": rounds},
+    }
+    for comment, names in found.items():
+        assert {name: by_comment[comment].count(name) for name in names} == names, comment
+    # They are nobody else's, but for the loads into RZ before a copy, which do nothing.
+    for name in {name for names in found.values() for name in names} - {"LDS"}:
+        assert everywhere.count(name) == sum(names.get(name, 0) for names in found.values()), name
+    idle = [each for each in instructions(file) if "LDS RZ" in each.text]
+    assert {(each.reason, each.detail) for each in idle} <= {("compiler", "no operation")}
+    copies = [each for each in instructions(file) if each.text.startswith("MOV R")]
+    # What the loop begins with and hands on is no statement's work.
+    assert copies and "exact" not in {each.reason for each in copies}

@@ -1,6 +1,7 @@
 /** All remarks, by what made them. */
 
 import { signal } from "@preact/signals";
+import { PictureButton } from "../pictures/request-dialog";
 import { manifest } from "../store";
 import { GRADES, SIGNS, gradeOf } from "./cost";
 import { Whose, isShown } from "./ownership";
@@ -97,6 +98,7 @@ function Remark({ found: { remark, place } }: { found: FoundRemark }) {
           {shortName(place.file, files.value)}:{place.line}
         </button>
       )}
+      <PictureButton remark={remark} />
       <p>{remark.message}</p>
       {numbers.length > 0 && (
         <dl>

@@ -79,7 +79,8 @@ def test_remarks_have_the_line_and_the_numbers(tracer: Worker) -> None:
     (remark,) = remarks_of(tracer, "transpose_naive")
     assert remark.severity == "remark"
     assert remark.message == (
-        "4 loads of 32 bits a thread take 32 wavefronts a request, 1 would do: threads are 128 bytes apart"
+        "4 loads of 32 bits a thread take 32 wavefronts a request, 1 would do: threads are 128 bytes apart; "
+        "1 with the swizzle S<5,0,5> of its elements of 32 bits"
     )
     assert remark.numbers == {
         "wavefronts a request": 32,
@@ -87,6 +88,9 @@ def test_remarks_have_the_line_and_the_numbers(tracer: Worker) -> None:
         "most wavefronts of a request": 32,
         "bits a thread": 32,
         "accesses": 4,
+        "swizzle": "S<5,0,5>",
+        "bits of an element": 32,
+        "wavefronts a request with it": 1,
     }
     assert remark.location is not None
     file, line, _ = remark.location.rsplit(":", 2)
