@@ -108,9 +108,7 @@ class _Follower:
         local_index = running.index - self._first + 1
         pass_ = pipeline.passes[local_index - 1]
         compilation.steps.append(
-            Step(
-                running.index, pass_.name, str(pass_), pass_.provider, status="failed", summary=summary_of(pass_)
-            )
+            Step(running.index, pass_.name, str(pass_), pass_.provider, status="failed", summary=summary_of(pass_))
         )
         compilation.failure = Failure.of(running.name, error)
         folder = RecordFolder.reopen(request.output, request.output_handle) if request.output else None

@@ -55,7 +55,11 @@ class _Wrapped(PassWrapper):
 def test_a_wrapper_does_what_its_pass_does() -> None:
     assert summary_of(_Shown()) == summary_of(_Wrapped(_Shown())) == "Does nothing."
     cse = WheelPass(name="cse")
-    assert summary_of(cse) == summary_of(_Wrapped(cse)) == "computes equal operations once (common subexpression elimination)"
+    assert (
+        summary_of(cse)
+        == summary_of(_Wrapped(cse))
+        == "computes equal operations once (common subexpression elimination)"
+    )
 
 
 def test_of_a_pass_that_nobody_knows_nothing_is_said() -> None:
