@@ -52,7 +52,8 @@ def _lines_of(fact: Fact, names: dict[str, str]) -> list[str]:
     if not texts or fact.details[0].line:
         return [fact.text, *texts]
     first, *rest = texts
-    return [first if first.startswith(fact.text) else f"{fact.text}: {first}", *rest]
+    # `91.0%` `of 312 instructions…` is one clause.
+    return [f"{fact.text} {first}" if first.startswith("of ") else f"{fact.text}: {first}", *rest]
 
 
 def _detail(detail: Detail, names: dict[str, str]) -> str:

@@ -40,7 +40,7 @@ class Fact(msgspec.Struct, frozen=True, omit_defaults=True):
     """One thing to know."""
 
     about: str
-    """`occupancy`, `spills`, `remarks`, `heaviest lines`, `lines of code`, `failure`, `resumed`, `status`."""
+    """`occupancy`, `spills`, `remarks`, `heaviest lines`, `mapping`, `failure`, `resumed`, `status`."""
     text: str
     """In a few words."""
     details: list[Detail] = []
@@ -174,16 +174,17 @@ def _raise(target: str, found: KernelResources) -> Raise | None:
 def _raised(found: KernelResources, better: Raise) -> str:
     then = better.occupancy
     changes = [_change(found, resource, most) for resource, most in better.to.items()]
-    return f"{' and '.join(changes)}: {_counted(then.blocks_per_sm, 'block')}, {then.percent}%"
+    most = "" if "threads" in better.to else "at most "
+    return f"{most}{' and '.join(changes)}: {_counted(then.blocks_per_sm, 'block')}, {then.percent}%"
 
 
 def _change(found: KernelResources, resource: str, most: int) -> str:
     if resource == "registers":
-        return f"at most {most} registers a thread (now {found.registers})"
+        return f"{most} registers (now {found.registers})"
     if resource == "shared memory":
-        return f"at most {most:,} B of shared memory a block (now {_shared_bytes(found):,})"
+        return f"{most:,} B of shared memory (now {_shared_bytes(found):,})"
     if resource == "barriers":
-        return f"at most {most} barriers a block (now {found.barriers})"
+        return f"{most} barriers (now {found.barriers})"
     return f"blocks of {most} threads"
 
 
@@ -214,7 +215,7 @@ def _line_facts(mix: KernelMix | None, statements: Statements, *, has_lines: boo
         return
     total = mix.instructions
     if not has_lines:
-        yield Fact("lines of code", "no lines", [Detail(f"{total:,} SASS instructions; --line-info keeps their lines")])
+        yield Fact("mapping", "no lines", [Detail(f"{total:,} SASS instructions; --line-info keeps their lines")])
         return
     heaviest = sorted(_statements(mix, statements), key=lambda each: (_is_library(each, statements), -_count(each)))
     details = [
@@ -222,11 +223,11 @@ def _line_facts(mix: KernelMix | None, statements: Statements, *, has_lines: boo
         for each in heaviest[:_MOST]
     ]
     if details:
-        yield Fact("heaviest lines", _counted(total, "SASS instruction"), details)
+        yield Fact("heaviest lines", f"of {total:,} SASS", details)
     own = f", {mix.own / total:.1%} to a line of yours" if mix.own != mix.mapped else ""
     reasons = (f"{MARKS[each]}{_TOGETHER}{mix.reasons.get(each, 0):,}{_TOGETHER}{each}" for each in REASONS)
-    details = [Detail(share_text(mix.mapped, total) + own), Detail(", ".join(reasons))]
-    yield Fact("lines of code", f"{mix.mapped / total:.1%}", details)
+    share, _, of = share_text(mix.mapped, total).partition(" ")
+    yield Fact("mapping", share, [Detail(of + own), Detail(", ".join(reasons))])
 
 
 def _statements(mix: KernelMix, statements: Statements) -> list[LineMix]:

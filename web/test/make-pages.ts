@@ -3,7 +3,7 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { BUILT, REPOSITORY, page } from "./pages";
+import { BUILT, CUTECC, REPOSITORY, page } from "./pages";
 
 export default function makePages(): void {
   rmSync(BUILT, { recursive: true, force: true });
@@ -30,7 +30,7 @@ export default function makePages(): void {
 }
 
 function cutecc(...words: string[]): void {
-  execFileSync(process.env["CUTECC"] ?? path.join(REPOSITORY, ".venv", "bin", "cutecc"), words, { cwd: REPOSITORY, stdio: "pipe" });
+  execFileSync(CUTECC, words, { cwd: REPOSITORY, stdio: "pipe" });
 }
 
 function compile(name: string, options: string[]): void {

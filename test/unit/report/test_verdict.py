@@ -65,7 +65,7 @@ def test_a_kernel() -> None:
         "63%",
         [
             Detail("10 blocks of 128 threads an SM, limited by registers"),
-            Detail("at most 40 registers a thread (now 47): 12 blocks, 75%"),
+            Detail("at most 40 registers (now 47): 12 blocks, 75%"),
         ],
     )
     # The lines whose values were spilled, the one with the most first.
@@ -85,8 +85,8 @@ def test_a_kernel() -> None:
         ((OWN, 2), "3 SASS, 15%"),
         ((LIBRARY, 3), "9 SASS, 45%"),
     ]
-    share, reasons = said["lines of code"].details
-    assert share.text == "75.0% of 20 SASS instructions belong to a line of the source, 30.0% to a line of yours"
+    share, reasons = said["mapping"].details
+    assert share.text == "of 20 SASS instructions belong to a line of the source, 30.0% to a line of yours"
     assert (
         reasons.text.replace("\N{NO-BREAK SPACE}", " ")
         == "● 12 exact, ◐ 3 operands, ◌ 4 compiler, ○ 1 order, ? 0 unknown"
@@ -98,9 +98,9 @@ def test_what_is_not_known_is_said() -> None:
     unknown = KernelResources("k", 8, 0, None, None, 0, None, 0, None, None)
     said = facts(verdict_of(record(resources=[unknown]), None, UserLines()))
     assert said["occupancy"].text == said["spills"].text == "not known"
-    assert "lines of code" not in said
+    assert "mapping" not in said
     said = facts(verdict_of(record(), Mix(False, MIX.kernels), LINES))
-    assert said["lines of code"].text == "no lines"
+    assert said["mapping"].text == "no lines"
     # No limits are known of this target.
     assert len(facts(verdict_of(record(target="gfx942"), None, LINES))["occupancy"].details) == 1
 
@@ -173,4 +173,4 @@ def test_the_terminal_says_the_same_in_80_columns() -> None:
     assert all(len(line) <= 80 for line in lines)
     text = "\n".join(lines)
     assert "occupancy       63%: 10 blocks of 128 threads an SM, limited by registers" in text
-    assert "                at most 40 registers a thread (now 47): 12 blocks, 75%" in text
+    assert "                at most 40 registers (now 47): 12 blocks, 75%" in text
