@@ -7,8 +7,7 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 export interface TreeNode {
   /** Unique in the tree. */
   id: string;
-  /** What a screen reader says. */
-  label: string;
+  /** What is seen of it, and what a screen reader says. */
   content: ComponentChildren;
   children: TreeNode[];
   /** What Enter or a click does besides; null: opens or closes it. */
@@ -93,7 +92,6 @@ export function Tree({ label, nodes, open }: Props) {
         <li
           key={row.node.id}
           role="treeitem"
-          aria-label={row.node.label}
           aria-level={row.level}
           aria-posinset={row.position}
           aria-setsize={row.size}

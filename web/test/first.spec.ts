@@ -101,21 +101,20 @@ test("tabs say how much is behind them, of the record and of the selected line",
 
 test("kernels, functions and call sites, with their own instructions and those of what they call", async ({ page: tab }) => {
   await open(tab, file, "#tab=functions");
-  const cells = async () => await tab.getByRole("treeitem").evaluateAll((rows) => rows.map((each) => [...each.querySelectorAll("span")].map((cell) => cell.textContent?.trim()).join("|")));
-  await expect.poll(async () => (await cells()).length).toBe(5);
-  await expect(row(tab, /^kernel kernel, 4 SASS and 3 PTX/)).toHaveAttribute("aria-expanded", "true");
-  await expect(row(tab, "kernel, made_up.py:6, 3 SASS and 3 PTX instructions, itself 1 SASS and 1 PTX instructions")).toBeVisible();
-  await expect(row(tab, /^of no line, 1 SASS/)).toBeVisible();
-  await row(tab, /^load, /).locator(".twisty").click();
-  await row(tab, "called from made_up.py:6 in kernel, 1 SASS").click();
+  await expect(tab.getByRole("treeitem")).toHaveCount(5);
+  await expect(row(tab, /^kernel kernel 4 SASS 3 PTX$/)).toHaveAttribute("aria-expanded", "true");
+  await expect(row(tab, /^kernel made_up.py:6 1 SASS itself 3 SASS 1 PTX itself 3 PTX$/)).toBeVisible();
+  await expect(row(tab, /^of no line 1 SASS 0 PTX$/)).toBeVisible();
+  await row(tab, /^load /).locator(".twisty").click();
+  await row(tab, /^called from made_up.py:6 in kernel 1 SASS 1 PTX$/).click();
   await expect(tab.locator(".selected-line")).toContainText("made_up.py:6");
-  await expect(row(tab, "called from made_up.py:6")).toHaveAttribute("aria-selected", "true");
-  await row(tab, /^save, /).click();
+  await expect(row(tab, /^called from made_up.py:6/)).toHaveAttribute("aria-selected", "true");
+  await row(tab, /^save /).click();
   await expect(tab.locator(".selected-line")).toContainText("tools.py:3");
-  await row(tab, /^load, /).click();
+  await row(tab, /^load /).click();
   await tab.locator(".functions-panel .whose select").selectOption("mine");
-  await expect(row(tab, /^save, /)).toHaveCount(0);
-  await expect(row(tab, /^load, /)).toBeVisible();
+  await expect(row(tab, /^save /)).toHaveCount(0);
+  await expect(row(tab, /^load /)).toBeVisible();
 });
 
 test("with the keyboard alone: the tree is gone through, opened, closed, and leads to a line", async ({ page: tab }) => {
@@ -130,19 +129,19 @@ test("with the keyboard alone: the tree is gone through, opened, closed, and lea
     for (const key of keys) await tab.keyboard.press(key);
   };
   await press("ArrowDown");
-  await expect(row(tab, /^kernel, made_up/)).toBeFocused();
+  await expect(row(tab, /^kernel made_up/)).toBeFocused();
   await press("End");
   await expect(row(tab, /^of no line/)).toBeFocused();
   await press("Home", "ArrowRight", "ArrowDown", "ArrowRight");
-  await expect(row(tab, /^load, /)).toHaveAttribute("aria-expanded", "true");
+  await expect(row(tab, /^load /)).toHaveAttribute("aria-expanded", "true");
   await press("ArrowRight");
   await expect(row(tab, /^called from made_up.py:6/)).toBeFocused();
   await press("Enter");
   await expect(tab.locator(".selected-line")).toContainText("made_up.py:6");
   await press("ArrowLeft");
-  await expect(row(tab, /^load, /)).toBeFocused();
+  await expect(row(tab, /^load /)).toBeFocused();
   await press("ArrowLeft");
-  await expect(row(tab, /^load, /)).toHaveAttribute("aria-expanded", "false");
+  await expect(row(tab, /^load /)).toHaveAttribute("aria-expanded", "false");
   await press("*");
   await expect(row(tab, /^called from/)).toHaveCount(2);
   await press("Home", "ArrowLeft");

@@ -54,44 +54,35 @@ function kernelNode({ kernel, all, unplaced, functions }: KernelTree): TreeNode 
   const own = [...shown.filter((each) => isOwn(each.file)), ...shown.filter((each) => !isOwn(each.file))];
   const children = own.map((each) => functionNode(kernel, each));
   if (unplaced.sass + unplaced.ptx > 0) children.push(leaf(`${kernel} -`, "of no line", unplaced));
-  const name = names.value.get(kernel) ?? kernel;
-  return { ...leaf(kernel, name, all), label: `kernel ${name}, ${inWords(all)}`, children };
+  return { ...leaf(kernel, names.value.get(kernel) ?? kernel, all, "kernel "), children };
 }
 
-function leaf(id: string, name: string, counts: Counts): TreeNode {
-  return {
-    id,
-    label: `${name}, ${inWords(counts)}`,
-    content: <Cells name={name} title={id} all={counts} />,
-    children: [],
-    act: null,
-    selected: false,
-  };
+function leaf(id: string, name: string, all: Counts, before = ""): TreeNode {
+  return { id, content: <Cells before={before} name={name} title={id} all={all} />, children: [], act: null, selected: false };
 }
 
 function functionNode(kernel: string, found: TreeFunction): TreeNode {
-  const id = `${kernel} ${found.file}:${found.name}`;
-  const place = `${shortName(found.file, files.value)}:${found.line}`;
-  const name = found.name === "" ? "(no function known)" : found.name;
+  const { name, file, line, self, all } = found;
+  const id = `${kernel} ${file}:${name}`;
+  const place = `${shortName(file, files.value)}:${line}`;
   return {
     id,
-    label: `${name}, ${place}, ${inWords(found.all)}, itself ${inWords(found.self)}`,
-    content: <Cells name={name} place={place} title={`${name}\n${found.file}:${found.line}`} self={found.self} all={found.all} />,
+    content: <Cells name={name || "(no function known)"} place={place} title={`${name}\n${file}:${line}`} self={self} all={all} />,
     children: found.sites.filter((each) => isShown(each.file)).map((each) => siteNode(id, each)),
-    act: () => select(found),
+    act: () => select({ file, line }),
     selected: isSelected(found),
   };
 }
 
 function siteNode(parent: string, found: CallSite): TreeNode {
-  const place = `${shortName(found.file, files.value)}:${found.line}`;
-  const within = found.caller === "" ? "" : ` in ${found.caller}`;
+  const { file, line, caller, all } = found;
+  const name = `${shortName(file, files.value)}:${line}`;
+  const place = caller === "" ? "" : `in ${caller}`;
   return {
-    id: `${parent} ← ${found.file}:${found.line}`,
-    label: `called from ${place}${within}, ${inWords(found.all)}`,
-    content: <Cells name={`← ${place}`} place={within.trim()} title={`called from ${found.file}:${found.line}${within}`} all={found.all} />,
+    id: `${parent} ← ${file}:${line}`,
+    content: <Cells before="called from " sign="← " name={name} place={place} title={`called from ${file}:${line} ${place}`} all={all} />,
     children: [],
-    act: () => select(found),
+    act: () => select({ file, line }),
     selected: isSelected(found),
   };
 }
@@ -100,11 +91,10 @@ function isSelected({ file, line }: { file: string; line: number }): boolean {
   return userLine.value?.file === file && userLine.value.line === line;
 }
 
-function inWords({ ptx: asPtx, sass: asSass }: Counts): string {
-  return `${number(asSass)} SASS and ${number(asPtx)} PTX instructions`;
-}
-
 interface CellsProps {
+  /** For screen readers. */
+  before?: string;
+  sign?: string;
   name: string;
   place?: string;
   title: string;
@@ -112,18 +102,27 @@ interface CellsProps {
   all: Counts;
 }
 
-function Cells({ name, place = "", title, self, all }: CellsProps) {
+function Cells({ before = "", sign = "", name, place = "", title, self, all }: CellsProps) {
   return (
     <>
       <span class="what" title={title}>
+        <span aria-hidden="true">{sign}</span>
+        <span class="hidden">{before}</span>
         {name} {place !== "" && <span class="muted">{place}</span>}
       </span>
-      <span class="number muted">{self === undefined ? "" : number(self.sass)}</span>
-      <span class="number">{number(all.sass)}</span>
-      <span class="number muted">{self === undefined ? "" : number(self.ptx)}</span>
-      <span class="number">{number(all.ptx)}</span>
+      <Cell count={self?.sass} means="SASS itself" muted />
+      <Cell count={all.sass} means="SASS" />
+      <Cell count={self?.ptx} means="PTX itself" muted />
+      <Cell count={all.ptx} means="PTX" />
     </>
   );
 }
 
-const number = (count: number) => count.toLocaleString("en");
+function Cell({ count, means, muted = false }: { count: number | undefined; means: string; muted?: boolean }) {
+  return (
+    <span class={muted ? "number muted" : "number"}>
+      {count?.toLocaleString("en")}
+      {count !== undefined && <span class="hidden"> {means}</span>}
+    </span>
+  );
+}
