@@ -198,11 +198,11 @@ def _spills(found: KernelResources, mix: KernelMix | None) -> Fact:
         return Fact("spills", "not known")
     if not stores and not loads:
         return Fact("spills", "none", [Detail(f"{found.registers} registers a thread")])
-    details = [Detail(f"{stores:,} B stored, {loads or 0:,} B loaded by a thread; it has {found.registers} registers")]
+    details = [Detail(f"{stores:,} B stored, {loads or 0:,} B loaded; {found.registers} registers a thread")]
     spilling = [(line, _count(line, "spill")) for line in mix.lines] if mix else []
     for line, count in sorted(spilling, key=lambda each: -each[1])[:_MOST]:
         if count:
-            details.append(Detail(_counted(count, "load or store", "loads and stores"), (line.file, line.line)))
+            details.append(Detail(_counted(count, "access", "accesses"), (line.file, line.line)))
     return Fact("spills", f"{stores + (loads or 0):,} B", details, bad=True)
 
 

@@ -128,7 +128,7 @@ export function build(name: string): string {
               text: "63%",
               details: [{ text: "10 blocks of 128 threads an SM, limited by registers" }, { text: "at most 32 registers (now 40): 16 blocks, 100%" }],
             },
-            { about: "spills", text: "24 B", bad: true, details: [{ text: "8 B stored, 16 B loaded by a thread" }, { text: "2 loads and stores", line: [FILE, 11] }] },
+            { about: "spills", text: "24 B", bad: true, details: [{ text: "8 B stored, 16 B loaded; 40 registers a thread" }, { text: "2 accesses", line: [FILE, 11] }] },
             { about: "heaviest lines", text: "of 4 SASS", details: [{ text: "1 SASS, 25%", line: [FILE, 7] }] },
             { about: "mapping", text: "75.0%", details: [{ text: "of 4 SASS instructions belong to a line of the source" }] },
           ],

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import click
 import pytest
+from report_pages import Page
 
 from cutecc.cli.verdict_lines import verdict_lines
 from cutecc.record import Analysis, Compilation, Failure, KernelResources, Remark, Step, Versions
@@ -14,6 +15,7 @@ from cutecc.record.stages import UserLines
 from cutecc.report.grades import badness, cost_of, grade_of
 from cutecc.report.mapping import KernelMix, LineMix, Mix
 from cutecc.report.verdict import Detail, Fact, Verdict, verdict_of
+from cutecc.report.writing import encode_report
 
 OWN, LIBRARY = "/home/me/kernel.py", "/usr/lib/python3/tools.py"
 SOURCE = "def kernel(a):\n    x = a[0]\n    y = x + 1\n    a[0] = y\n"
@@ -73,9 +75,9 @@ def test_a_kernel() -> None:
         "spills",
         "24 B",
         [
-            Detail("8 B stored, 16 B loaded by a thread; it has 47 registers"),
-            Detail("3 loads and stores", (OWN, 3)),
-            Detail("2 loads and stores", (OWN, 2)),
+            Detail("8 B stored, 16 B loaded; 47 registers a thread"),
+            Detail("3 accesses", (OWN, 3)),
+            Detail("2 accesses", (OWN, 2)),
         ],
         bad=True,
     )
@@ -174,3 +176,19 @@ def test_the_terminal_says_the_same_in_80_columns() -> None:
     text = "\n".join(lines)
     assert "occupancy       63%: 10 blocks of 128 threads an SM, limited by registers" in text
     assert "                at most 40 registers (now 47): 12 blocks, 75%" in text
+
+
+def test_a_page_has_it_behind_its_manifest_whose_remarks_have_grades() -> None:
+    page = Page(encode_report(record(analyses=[Analysis("check-coalescing", 0, remarks=[access(16, 4), access(2)])])))
+    assert [name for name, _ in page.raw_chunks][:2] == ["manifest", "verdict"]
+    remarks = page.chunks["manifest"]["analyses"][0]["remarks"]
+    assert [(each["grade"], each["cost"]) for each in remarks] == [("severe", 4), ("remark", 2)]
+    (kernel,) = page.chunks["verdict"]["kernels"]
+    assert kernel["facts"][0] == {
+        "about": "occupancy",
+        "text": "63%",
+        "details": [
+            {"text": "10 blocks of 128 threads an SM, limited by registers"},
+            {"text": "at most 40 registers (now 47): 12 blocks, 75%"},
+        ],
+    }
