@@ -24,9 +24,10 @@ export default function makePages(): void {
   const run = ["--run", "--device=cpu", "--size=M=33,N=132"];
   cutecc("compare", unrolled, rolled, ...run, `--report=${page("pair")}`);
   const whole = readFileSync(page("elementwise_add"));
-  writeFileSync(page("cut-off"), whole.subarray(0, whole.length * 0.6));
+  const data = whole.indexOf("data-chunk=");
+  writeFileSync(page("cut-off"), whole.subarray(0, data + (whole.length - data) * 0.4));
   // In the middle of its first chunk: nothing but the program is left.
-  writeFileSync(page("cut-off-early"), whole.subarray(0, whole.indexOf("data-chunk=") + 100));
+  writeFileSync(page("cut-off-early"), whole.subarray(0, data + 100));
 }
 
 function cutecc(...words: string[]): void {
