@@ -42,7 +42,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "benchmarking": {"runtime"},
     "emulator": {"record", "runtime", "sandbox"},
     "sandbox": set(),
-    "report": {"record", "layout"},
+    "report": {"backend.occupancy", "record", "layout"},
     "kernel": {"record", "backend", "runtime", "emulator"},
     "compilation": {
         *("ir", "passes", "frontend", "backend", "record", "cache", "runtime", "emulator", "kernel", "driver"),

@@ -5,6 +5,10 @@ The rules are those of `cuda_occupancy.h`, the header of the CUDA runtime that c
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
 from cutecc.record.compilation import Occupancy
 from cutecc.target import Target
 
@@ -45,6 +49,64 @@ def occupancy(
         fraction=blocks * warps / limits.warps_per_sm,
         limited_by=[resource for resource, bound in bounds.items() if bound == blocks],
     )
+
+
+@dataclass(frozen=True)
+class Raise:
+    """The least change by which an SM holds more warps of a kernel."""
+
+    to: Mapping[str, int]
+    """By what is changed: the most `registers` of a thread, bytes of `shared memory` or `barriers` of a block; or its
+    `threads`."""
+    occupancy: Occupancy
+    """What it is then."""
+
+
+def least_raise(
+    target: Target, *, registers: int, threads: int, shared_bytes: int, barriers: int | None = None
+) -> Raise | None:
+    """What would raise the occupancy that `occupancy` gives for the same numbers; `None` where no such change does.
+
+    Another block fits when each resource that limits them is taken less of. Where it is the number of threads or
+    blocks, blocks of another size do it.
+    """
+    taken: dict[str, Any] = {"registers": registers, "threads": threads, "shared memory": shared_bytes}
+    taken["barriers"] = barriers
+    now = _occupancy_of(target, taken)
+    warps = -(-threads // _WARP_THREADS)
+    to: dict[str, int] = {}
+    for limit in now.limited_by:
+        resource, most = _most(target, limit, warps, now.blocks_per_sm + 1)
+        to[resource] = most
+    if min(to.values()) < 0 or ("threads" in to and len(to) > 1):
+        return None
+    then = _occupancy_of(target, taken | to)
+    return Raise(to, then) if then.fraction > now.fraction else None
+
+
+def _occupancy_of(target: Target, taken: Mapping[str, Any]) -> Occupancy:
+    return occupancy(
+        target,
+        registers=taken["registers"],
+        threads=taken["threads"],
+        shared_bytes=taken["shared memory"],
+        barriers=taken["barriers"],
+    )
+
+
+def _most(target: Target, limit: str, warps: int, blocks: int) -> tuple[str, int]:
+    """What is to change where `limit` allows no more, and what it may be that `blocks` fit; negative where none do."""
+    limits = target.limits
+    if limit == "registers":
+        found = range(limits.registers_per_thread, 0, -1)
+        return limit, next((each for each in found if _blocks_by_registers(target, each, warps) >= blocks), -1)
+    if limit == "shared memory":
+        units = limits.shared_memory_per_sm // blocks // _SHARED_UNIT_BYTES
+        return limit, units * _SHARED_UNIT_BYTES - RESERVED_SHARED_BYTES
+    if limit == "barriers":
+        return limit, _barriers_per_sm(target) // blocks
+    # A warp more where there are blocks enough; else so few that one block more has room.
+    return "threads", _WARP_THREADS * (warps + 1 if limit == "blocks" else limits.warps_per_sm // blocks)
 
 
 def resident_threads(target: Target, registers: int) -> int:

@@ -1,4 +1,4 @@
-"""`cutecc explain`: what became of a line of Python."""
+"""`cutecc explain`: what to know of a kernel first, and what became of a line of Python."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from cutecc.cli.paging import When, in_colour, paging_options, show, width
 from cutecc.cli.records import read_record, record_argument, target_option
 from cutecc.cli.sass_columns import choose_columns, row
 from cutecc.cli.sass_listing import annotated_code
+from cutecc.cli.verdict_lines import verdict_lines
 from cutecc.errors import SourceLocation, UsageError
 from cutecc.passes.generation.choice import CODE_GENERATION
 from cutecc.record import Compilation
@@ -40,6 +41,7 @@ _PLACE = re.compile(r"(.+?):([0-9]{1,9})(?::[0-9]{1,9})?", re.DOTALL)
 _INDENT = "  "
 _EPILOG = """\b
 Examples:
+  cutecc explain cutecc-out/gemm-sm_90a
   cutecc explain cutecc-out/gemm-sm_90a gemm.py:128
   cutecc explain gemm.cutecc gemm.py:128 --target sm_90a --all
 
@@ -49,16 +51,25 @@ Instructions have lines when the kernel was compiled with --line-info or --repor
 
 @click.command(epilog=_EPILOG)
 @record_argument
-@click.argument("place", metavar="FILE:LINE")
+@click.argument("place", metavar="[FILE:LINE]", required=False)
 @click.option("--all", "everything", is_flag=True, help="Print every instruction of the line.")
 @target_option
 @paging_options
-def explain(record: Path, place: str, everything: bool, target: str | None, colour: When, no_pager: bool) -> None:
+def explain(
+    record: Path, place: str | None, everything: bool, target: str | None, colour: When, no_pager: bool
+) -> None:
     """Say what became of a line of Python: what each pass did to its operations, and its instructions.
 
     FILE may be the end of a path. A line of a function that kernels call, and the lines that call it, have the
     operations that were made in it.
+
+    Without a line, say what to know of each kernel first: occupancy and what would raise it, spills, the worst remarks,
+    the heaviest lines, how much of the code has a line.
     """
+    crop = width() if sys.stdout.isatty() or os.environ.get("COLUMNS") else None
+    if place is None:
+        show(verdict_lines(read_record(record, target), crop), colour=in_colour(colour), pager=not no_pager)
+        return
     match = _PLACE.fullmatch(place)
     if match is None or int(match[2]) == 0:
         raise UsageError(f"expected FILE:LINE, as gemm.py:128, not '{place}'", hints=["lines count from 1"])
@@ -66,7 +77,6 @@ def explain(record: Path, place: str, everything: bool, target: str | None, colo
     stages = stages_of(compilation)
     found = explain_line(compilation, stages, match[1], int(match[2]))
     passes = {each.index: each.name for each in positions(compilation, stages)}
-    crop = width() if sys.stdout.isatty() or os.environ.get("COLUMNS") else None
     lines = (_cropped(line, crop) for line in _lines(compilation, found, passes, None if everything else _MOST, crop))
     show(lines, colour=in_colour(colour), pager=not no_pager)
 

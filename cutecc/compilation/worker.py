@@ -12,6 +12,7 @@ from cutecc.errors import Error, InternalError, ParseError, PassError
 from cutecc.ir import interrupts
 from cutecc.passes.dumps import input_name
 from cutecc.passes.pipeline import Pipeline
+from cutecc.passes.summaries import summary_of
 from cutecc.record import Artifact, Compilation, Failure, Step
 from cutecc.record.folder import RecordFolder
 from cutecc.record.reproducer import Expected
@@ -106,7 +107,9 @@ class _Follower:
         pipeline = Pipeline.parse(compilation.pipeline)
         local_index = running.index - self._first + 1
         pass_ = pipeline.passes[local_index - 1]
-        compilation.steps.append(Step(running.index, pass_.name, str(pass_), pass_.provider, status="failed"))
+        compilation.steps.append(
+            Step(running.index, pass_.name, str(pass_), pass_.provider, status="failed", summary=summary_of(pass_))
+        )
         compilation.failure = Failure.of(running.name, error)
         folder = RecordFolder.reopen(request.output, request.output_handle) if request.output else None
         reproducing.save(request, pipeline, local_index, error, compilation, folder, expected="aborted")

@@ -15,11 +15,12 @@ from cutecc.passes import plugins
 from cutecc.passes.base import Pass
 from cutecc.passes.lookup import registered_passes
 from cutecc.passes.nesting import described_operations, nested_in
-from cutecc.passes.nvidia.descriptions import DESCRIPTIONS, EARLIER, OPTION_DOCS, OTHER_REGISTERED
+from cutecc.passes.nvidia.descriptions import OPTION_DOCS, OTHER_REGISTERED
 from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.passes.nvidia.wheel_pipeline import nvidia_pipeline
 from cutecc.passes.options import option_text
 from cutecc.passes.registrations import origin
+from cutecc.passes.summaries import summary_of
 from cutecc.passes.wheel import WheelPass
 from cutecc.record import Provider
 
@@ -65,9 +66,8 @@ def catalog() -> list[PassEntry]:
         if isinstance(pass_, WheelPass) and not entries.get(pass_.name, PassEntry("", "wheel", "", ())).pipelines:
             docs = OPTION_DOCS.get(pass_.name, {})
             options = tuple(OptionEntry(name, value, docs.get(name, "")) for name, value in pass_.options)
-            summary = (DESCRIPTIONS | OTHER_REGISTERED | EARLIER).get(pass_.name, "")
             runs_on = nested_in(pass_.anchors)
-            entries[pass_.name] = PassEntry(pass_.name, "wheel", summary, options, runs_on, ("nvidia",))
+            entries[pass_.name] = PassEntry(pass_.name, "wheel", summary_of(pass_), options, runs_on, ("nvidia",))
     in_pipeline = {pass_.name for pass_ in _pipeline_passes()}
     for name, pass_class in registered_passes().items():
         pipelines = ("nvidia",) if name in in_pipeline else ()

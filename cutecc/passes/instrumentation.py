@@ -19,6 +19,7 @@ from cutecc.ir.snapshots import Reading, Request, SnapshotReader
 from cutecc.passes.dumps import DumpChoice, Stage, input_name, stage_line
 from cutecc.passes.manager import Observer, Position
 from cutecc.passes.pipeline import Pipeline
+from cutecc.passes.summaries import summary_of
 from cutecc.passes.verifying import verify_after
 from cutecc.record import Artifact, Compilation, Remark, Step
 from cutecc.record.folder import RecordFolder, file_name
@@ -60,7 +61,15 @@ class StepRecorder(Observer):
 
     def _add(self, position: Position, seconds: float) -> None:
         pass_ = position.pass_
-        step = Step(position.index, pass_.name, str(pass_), pass_.provider, seconds=seconds, remarks=self._remarks)
+        step = Step(
+            position.index,
+            pass_.name,
+            str(pass_),
+            pass_.provider,
+            seconds=seconds,
+            remarks=self._remarks,
+            summary=summary_of(pass_),
+        )
         self._remarks = []
         self._compilation.steps.append(step)
         if self._emit:

@@ -128,6 +128,8 @@ class Step(msgspec.Struct):
     """The file that holds the module before this pass as text."""
     dump: str | None = None
     """The file that holds the module after this pass as text."""
+    summary: str = ""
+    """What the pass does, in one sentence; empty where nobody says."""
 
 
 class Artifact(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+
+import msgspec
 
 from cutecc.errors import Error, describe
 from cutecc.record import Compilation, Remark, manifest
@@ -12,11 +15,13 @@ from cutecc.record.counters import read_counters
 from cutecc.record.stages import Stages, UserLines, stages_of
 from cutecc.report.chunks import Chunk, stage_chunks
 from cutecc.report.code import Code
+from cutecc.report.grades import cost_of, grade_of
 from cutecc.report.history import histories
 from cutecc.report.listings import Listing
-from cutecc.report.mapping import Mix, mix_of_record
+from cutecc.report.mapping import Mix, mix_of_record, share_text
 from cutecc.report.pictures import layout_pictures
 from cutecc.report.summary import reproducer
+from cutecc.report.verdict import verdict_of
 
 _LEVEL = 6
 
@@ -35,14 +40,11 @@ class Content:
     @property
     def mapping(self) -> str | None:
         """How much of the code has a line, in words."""
-        if not self.instructions:
-            return None
-        share = self.mapped / self.instructions
-        return f"{share:.1%} of {self.instructions:,} SASS instructions belong to a line of the source"
+        return share_text(self.mapped, self.instructions) if self.instructions else None
 
 
 def content_of(compilation: Compilation) -> Content:
-    """The chunks of a record, its manifest first.
+    """The chunks of a record: first its manifest and what to know of it first.
 
     A part that cannot be made is left out, and a warning in the page says why: there is a page of what failed, too.
     """
@@ -50,8 +52,13 @@ def content_of(compilation: Compilation) -> Content:
 
 
 def manifest_chunk(compilation: Compilation) -> Chunk:
-    """The record's manifest as it is."""
-    return Chunk("manifest", zlib.compress(manifest.encode(compilation), _LEVEL))
+    """The record's manifest, its remarks with how bad they are."""
+    body = json.loads(manifest.encode(compilation, indent=None))
+    for said in (body, *body["steps"], *body["analyses"]):
+        for remark in said["warnings" if said is body else "remarks"]:
+            found = msgspec.convert(remark, Remark)
+            remark |= {"grade": grade_of(found), "cost": cost_of(found)}
+    return Chunk("manifest", zlib.compress(json.dumps(body).encode(), _LEVEL))
 
 
 class _Collector:
@@ -74,9 +81,10 @@ class _Collector:
             *self._part("layouts", self._layouts),
             *self._part("counters", self._counters),
         ]
+        first = self._part("verdict", self._verdict)
         resumed = [Remark("note", f"this was {compilation.resumed}")] if compilation.resumed else []
         shown = replace(compilation, warnings=[*resumed, *compilation.further_warnings, *self._troubles])
-        return Content([manifest_chunk(shown), *chunks], *self._share())
+        return Content([manifest_chunk(shown), *first, *chunks], *self._share())
 
     def _part(self, what: str, make: Callable[[], Iterator[Chunk]]) -> list[Chunk]:
         try:
@@ -106,10 +114,16 @@ class _Collector:
             yield Chunk.of(f"listing:{listing.file}", listing)
 
     def _instruction_mix(self) -> Iterator[Chunk]:
-        lines = self._stages.user_lines if self._stages else UserLines()
-        self._mix = mix_of_record(self._compilation, lines, self._code)
+        self._mix = mix_of_record(self._compilation, self._lines, self._code)
         if self._mix:
             yield Chunk.of("mix", self._mix)
+
+    def _verdict(self) -> Iterator[Chunk]:
+        yield Chunk.of("verdict", verdict_of(self._compilation, self._mix, self._lines))
+
+    @property
+    def _lines(self) -> UserLines:
+        return self._stages.user_lines if self._stages else UserLines()
 
     def _share(self) -> tuple[int | None, int]:
         """How many instructions there are, and how many have a line; `None` where the source is not known."""

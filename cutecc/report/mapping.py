@@ -52,6 +52,12 @@ class Mix(msgspec.Struct):
     kernels: list[KernelMix]
 
 
+def share_text(mapped: int, instructions: int) -> str:
+    """How much of the code has a line, in words."""
+    share = mapped / instructions
+    return f"{share:.1%} of {instructions:,} SASS instructions belong to a line of the source"
+
+
 def mix_of_record(compilation: Compilation, user_lines: UserLines, code: Code | None = None) -> Mix | None:
     """The instructions of a record by class and line; `None` when it has no SASS. `code` is the record's, if known."""
     functions = (code or Code(compilation)).functions

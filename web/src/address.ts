@@ -1,7 +1,7 @@
 /** The view as the address's fragment, so that a place can be kept and passed on. */
 
 import { effect } from "@preact/signals";
-import { base, hideUnchanged, mode, place, selected, shownFunction, sideTab, stops, theme, userLine, usualMode, whose } from "./store";
+import { SIDE_TABS, base, hideUnchanged, mode, place, selected, shownFunction, sideTab, stops, theme, userLine, usualMode, whose } from "./store";
 
 /** Set what the fragment says; what is missing or makes no sense stays as it is. */
 export function readAddress(): void {
@@ -18,8 +18,7 @@ export function readAddress(): void {
   if (line >= 1) place.value = { stop: selected.value, line: line - 1 };
   const source = /^(.*):(\d+)$/.exec(said.get("source") ?? "");
   if (source) userLine.value = { file: source[1] as string, line: Number(source[2]) };
-  const tab = said.get("tab");
-  if (tab === "history" || tab === "instructions" || tab === "resources" || tab === "remarks") sideTab.value = tab;
+  sideTab.value = SIDE_TABS.find((each) => each === said.get("tab")) ?? sideTab.value;
   const colours = said.get("theme");
   if (colours === "light" || colours === "dark") theme.value = colours;
   const files = said.get("files");

@@ -3,7 +3,7 @@
  * `<script type="application/octet-stream" data-chunk="NAME">`. A later chunk replaces an earlier one of its name, so that a
  * page can grow while a compilation runs; a page that was cut off shows what it holds.
  *
- * Names: `manifest`; `places:N`, `stage:N` and `user-lines` as in the record's stages (`cutecc/record/stages.py`);
+ * Names: `manifest`; `verdict`; `places:N`, `stage:N` and `user-lines` as in the record's stages (`cutecc/record/stages.py`);
  * `listing:FILE`; `history`; `mix`; `layouts`; `counters`; `reproducer`. A page of two records has `pair` (`pair/data.ts`),
  * and of each of them `a:stage:N`, `b:stage:N`, `a:listing:FILE`, `b:listing:FILE`.
  */
@@ -193,6 +193,9 @@ export interface Remark {
   analysis?: string | null;
   numbers?: Record<string, number | string>;
   picture?: RequestPicture | null;
+  /** How bad it is; of an access, how many times as much as needed it takes. */
+  grade?: Grade;
+  cost?: number;
 }
 
 /** One request of a warp; each list has a number for each of 32 threads, -1 for one that accesses nothing. */
@@ -219,6 +222,9 @@ export interface RequestPicture {
   swizzled: WarpRequest | null;
 }
 
+/** A severity, or that an access costs too much for that. */
+export type Grade = "error" | "severe" | "warning" | "remark" | "note";
+
 export interface Step {
   index: number;
   name: string;
@@ -231,6 +237,32 @@ export interface Step {
   operations_before: Record<string, number> | null;
   operations_after: Record<string, number> | null;
   remarks: Remark[];
+  /** What the pass does, in one sentence; missing in older records, empty where nobody says. */
+  summary?: string;
+}
+
+/** More about a fact. */
+export interface Detail {
+  text: string;
+  /** The file and line that it is about. */
+  line?: [file: string, line: number];
+}
+
+/** One thing to know. */
+export interface Fact {
+  about: "occupancy" | "spills" | "remarks" | "heaviest lines" | "mapping" | "failure" | "resumed" | "status";
+  text: string;
+  details?: Detail[];
+  /** Whether something is wrong. */
+  bad?: boolean;
+  /** The position of the pass that it is about. */
+  step?: number;
+}
+
+/** Chunk `verdict`: what to know first, of the whole record and of each kernel. */
+export interface Verdict {
+  facts: Fact[];
+  kernels: { kernel: string; name: string; facts: Fact[] }[];
 }
 
 export interface KernelResources {

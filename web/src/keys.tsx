@@ -2,7 +2,7 @@
 
 import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { leftOpen, openLeft, openSide, sideOpen, toggleBelow } from "./layout";
+import { leftOpen, openLeft, openSide, sideOpen, toggleBelow, verdictOpen } from "./layout";
 import { closeSearch, openSearch, searchOpen } from "./search";
 import { move } from "./stop-list";
 import { GRADES, SIGNS } from "./panels/cost";
@@ -29,6 +29,7 @@ const KEYS: [keys: string, what: string][] = [
   ["Space", "in the text: follow the line"],
   ["[  ]", "hide or show the list, the source and its details"],
   ["b", "source and details below or beside the text"],
+  ["v", "hide or show the verdict"],
   ["d", "dark or light"],
   ["Escape", "close, go back to the text"],
   ["?", "these keys"],
@@ -90,6 +91,7 @@ const ACTIONS: Record<string, () => void> = {
   "[": () => openLeft(!leftOpen.value),
   "]": () => openSide(!sideOpen.value),
   b: toggleBelow,
+  v: () => (verdictOpen.value = !verdictOpen.value),
   d: () => (theme.value = effectiveTheme.value === "dark" ? "light" : "dark"),
   "?": () => (keysOpen.value = !keysOpen.value),
 };

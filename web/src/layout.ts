@@ -16,6 +16,8 @@ export const sourceShare = signal(58);
 const narrow = () => viewport.peek().width < 900;
 
 export const leftOpen = signal(true);
+/** What to know first, above the columns, where there is room for it and them. */
+export const verdictOpen = signal(viewport.peek().height >= 560);
 export const sideOpen = signal(!narrow());
 
 /** Whether source and details are below the text; null: where the page is too narrow for code in three columns. */

@@ -67,7 +67,7 @@ function Row({ stop, current }: { stop: Stop; current: boolean }) {
     <li
       {...optionOf(stop, current)}
       class={`stop ${state.name}${isFirstListing(stop) ? " first-listing" : ""}`}
-      title={step?.pass_text}
+      title={[step?.summary, step?.pass_text].filter(Boolean).join("\n") || undefined}
     >
       <span class="number">{stop.kind === "pass" ? stop.id : stop.kind === "traced" ? "0" : ""}</span>
       <span class="sign" aria-hidden="true">

@@ -13,6 +13,7 @@ import {
   sideOpen,
   sourceShare,
   toggleBelow,
+  verdictOpen,
 } from "./layout";
 import { LeftButtons, LeftColumn, Skip, skipTo } from "./left";
 import { HistoryPanel } from "./panels/history";
@@ -20,6 +21,8 @@ import { InstructionsPanel } from "./panels/instructions";
 import { RemarksPanel } from "./panels/remarks";
 import { ResourcesPanel } from "./panels/resources";
 import { SourcePanel } from "./panels/source";
+import { FunctionsPanel } from "./panels/functions";
+import { countOf } from "./panels/tab-counts";
 import { PassList } from "./passes";
 import { PictureDialog } from "./pictures/dialog";
 import { RequestDialog } from "./pictures/request-dialog";
@@ -27,8 +30,9 @@ import { searchOpen } from "./search";
 import { followQuery } from "./searching";
 import { Splitter } from "./splitter";
 import { STATUS, resumedText } from "./status";
-import { type SideTab, manifest, notice, sideTab, theme } from "./store";
+import { type SideTab, manifest, notice, sideTab, theme, verdict } from "./store";
 import { effectiveTheme } from "./theme";
+import { Verdict } from "./verdict";
 import { Viewer } from "./viewer";
 
 export function Shell() {
@@ -52,6 +56,9 @@ export function Shell() {
         </a>
       </Skip>
       <Head />
+      <Boundary name="The verdict">
+        <Verdict />
+      </Boundary>
       <div class={below ? "columns below" : "columns"} style={{ gridTemplateColumns: columns, gridTemplateRows: rows }}>
         <LeftColumn List={PassList} width={leftWidth} />
         <Boundary name="The text">
@@ -103,6 +110,11 @@ function Head() {
         </>
       )}
       <span class="buttons">
+        {verdict.value !== null && (
+          <button type="button" class="quiet" aria-pressed={verdictOpen.value} title="Verdict (v)" onClick={() => (verdictOpen.value = !verdictOpen.value)}>
+            Verdict
+          </button>
+        )}
         <LeftButtons />
         <button type="button" class="quiet" aria-pressed={sideOpen.value} title="Source and details (])" onClick={() => openSide(!sideOpen.value)}>
           Source
@@ -136,7 +148,13 @@ const TABS: { id: SideTab; label: string; Panel: () => preact.ComponentChild }[]
   { id: "instructions", label: "Instructions", Panel: InstructionsPanel },
   { id: "resources", label: "Resources", Panel: ResourcesPanel },
   { id: "remarks", label: "Remarks", Panel: RemarksPanel },
+  { id: "functions", label: "Functions", Panel: FunctionsPanel },
 ];
+
+function Count({ of }: { of: SideTab }) {
+  const found = countOf(of);
+  return found && <span class="count" title={found.meaning}>{found.text}</span>;
+}
 
 function Side() {
   const open = TABS.find((tab) => tab.id === sideTab.value) ?? (TABS[0] as (typeof TABS)[number]);
@@ -179,7 +197,7 @@ function Side() {
               tabIndex={id === open.id ? 0 : -1}
               onClick={() => (sideTab.value = id)}
             >
-              {label}
+              {label} <Count of={id} />
             </button>
           ))}
         </div>

@@ -2,19 +2,19 @@
 
 import { readAddress, writeAddress } from "./address";
 import { chunkNames, load } from "./chunks";
-import type { History, Manifest } from "./data";
+import type { History, Manifest, Verdict } from "./data";
 import { whenIdle } from "./idle";
 import { startLinking } from "./linking";
 import type { Pair } from "./pair/data";
 import { rowsOfPair } from "./pair/rows";
-import { history, manifest, pair, selected, stops } from "./store";
+import { history, manifest, pair, selected, stops, verdict } from "./store";
 import { stopsOf } from "./stops";
 import { followTheme } from "./theme";
 
 export async function start(): Promise<void> {
   followTheme();
   if (chunkNames().includes("pair")) return await startPair();
-  manifest.value = await load<Manifest>("manifest");
+  [manifest.value, verdict.value] = await Promise.all([load<Manifest>("manifest"), load<Verdict>("verdict")]);
   stops.value = stopsOf(manifest.value, chunkNames());
   if (manifest.value?.status === "failed") {
     const last = stops.value.findLast((stop) => stop.chunk !== null && stop.kind !== "listing");

@@ -1,7 +1,7 @@
 /** What is shown: signals that the components read, and the few actions that change several of them at once. */
 
 import { computed, signal } from "@preact/signals";
-import type { History, Manifest, Step } from "./data";
+import type { History, Manifest, Step, Verdict } from "./data";
 import type { Pair, PassPair } from "./pair/data";
 
 /**
@@ -27,6 +27,9 @@ export interface Stop {
 export const pair = signal<Pair | null>(null);
 
 export const manifest = signal<Manifest | null>(null);
+
+/** What to know first; a page that grows has none yet. */
+export const verdict = signal<Verdict | null>(null);
 
 /** The traced module, the passes, the listings, in order. */
 export const stops = signal<Stop[]>([]);
@@ -57,7 +60,8 @@ export const userLine = signal<{ file: string; line: number } | null>(null);
 
 /** Which tab of the details is open. */
 export const sideTab = signal<SideTab>("history");
-export type SideTab = "history" | "instructions" | "resources" | "remarks";
+export const SIDE_TABS = ["history", "instructions", "resources", "remarks", "functions"] as const;
+export type SideTab = (typeof SIDE_TABS)[number];
 
 export const filter = signal("");
 /** Whose files and lines are listed. */

@@ -160,6 +160,7 @@ function About({ shown }: { shown: Stop }) {
           ))}
         </ul>
       )}
+      {step?.summary && <p class="summary muted">{step.summary}</p>}
       {(step?.remarks ?? []).map((remark, i) => (
         <p key={i} class="step-remark">
           {remark.severity}: {remark.message}

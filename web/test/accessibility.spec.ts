@@ -9,6 +9,7 @@ const VIEWS: { name: string; made: string; fragment: string; keys?: string[] }[]
   { name: "side by side", made: "elementwise_add", fragment: "#stage=11&view=split" },
   { name: "unified, with the instructions of a line", made: "elementwise_add", fragment: "#stage=8&view=unified&tab=instructions" },
   { name: "resources beside a listing", made: "elementwise_add", fragment: "#stage=listing:elementwise_add.sass&tab=resources" },
+  { name: "functions and their call sites", made: "gemm", fragment: "#tab=functions" },
   { name: "a search, beside remarks", made: "elementwise_add", fragment: "#tab=remarks", keys: ["/", "a", "d", "d"] },
   { name: "the keys", made: "elementwise_add", fragment: "", keys: ["?"] },
   { name: "a failure", made: "failed", fragment: "" },

@@ -21,7 +21,7 @@ test("source and details are below the text where the page is narrow, and where 
   await open(tab, page("gemm"), "#stage=11&view=split");
   await expect(tab.locator(".differences")).toContainText("lines differ");
   await expect.poll(below).toBe(true);
-  await expect.poll(async () => (await box(tab.locator(".toolbar"))).height).toBeLessThan(70);
+  await expect.poll(async () => (await box(tab.locator(".toolbar"))).height).toBeLessThan(80);
   await expect.poll(async () => (await box(tab.locator(".source-editor .cm-content"))).width).toBeGreaterThan(400);
   await tab.keyboard.press("b");
   await expect.poll(below).toBe(false);

@@ -3,7 +3,7 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { BUILT, REPOSITORY, page } from "./pages";
+import { BUILT, CUTECC, REPOSITORY, page } from "./pages";
 
 export default function makePages(): void {
   rmSync(BUILT, { recursive: true, force: true });
@@ -25,13 +25,14 @@ export default function makePages(): void {
   const run = ["--run", "--device=cpu", "--size=M=33,N=132"];
   cutecc("compare", unrolled, rolled, ...run, `--report=${page("pair")}`);
   const whole = readFileSync(page("elementwise_add"));
-  writeFileSync(page("cut-off"), whole.subarray(0, whole.length * 0.6));
+  const data = whole.indexOf("data-chunk=");
+  writeFileSync(page("cut-off"), whole.subarray(0, data + (whole.length - data) * 0.4));
   // In the middle of its first chunk: nothing but the program is left.
-  writeFileSync(page("cut-off-early"), whole.subarray(0, whole.indexOf("data-chunk=") + 100));
+  writeFileSync(page("cut-off-early"), whole.subarray(0, data + 100));
 }
 
 function cutecc(...words: string[]): void {
-  execFileSync(process.env["CUTECC"] ?? path.join(REPOSITORY, ".venv", "bin", "cutecc"), words, { cwd: REPOSITORY, stdio: "pipe" });
+  execFileSync(CUTECC, words, { cwd: REPOSITORY, stdio: "pipe" });
 }
 
 function compile(name: string, options: string[]): void {

@@ -10,6 +10,8 @@ import type { Listing, Manifest, Stage, Step } from "../src/data";
 export const REPOSITORY = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..", "..");
 export const BUILT = path.join(REPOSITORY, "build", "web");
 
+export const CUTECC = process.env["CUTECC"] ?? path.join(REPOSITORY, ".venv", "bin", "cutecc");
+
 export type Made = "gemm" | "elementwise_add" | "failed" | "cut-off" | "cut-off-early" | "rolled" | "pair";
 
 /** The file of a page. */

@@ -3,9 +3,7 @@
 import { execFileSync } from "node:child_process";
 import path from "node:path";
 import type { Frame, Place } from "../src/data";
-import { REPOSITORY, listing, madeUp, manifest, stage } from "./pages";
-
-const CUTECC = process.env["CUTECC"] ?? path.join(REPOSITORY, ".venv", "bin", "cutecc");
+import { CUTECC, REPOSITORY, listing, madeUp, manifest, stage } from "./pages";
 
 export function python(code: string, ...args: string[]): string {
   return execFileSync(path.join(path.dirname(CUTECC), "python"), ["-c", code, ...args], { encoding: "utf8", cwd: REPOSITORY });
@@ -58,7 +56,7 @@ export function build(name: string): string {
   );
   const line = (number: number, traced: number, events: object[], ptx: number, sass: number) => ({ file: FILE, line: number, traced, events, ptx, sass });
   return madeUp(name, {
-    manifest: manifest([{ name: "cute-desugar", changed: false }, { name: "cute-fold-static" }], {
+    manifest: manifest([{ name: "cute-desugar", changed: false, summary: "spells out what is short" }, { name: "cute-fold-static" }], {
       source: FILE,
       artifacts: [{ kind: "ptx", file: "k.ptx" }, { kind: "sass", file: "k.sass" }],
       analyses: [
@@ -83,6 +81,8 @@ export function build(name: string): string {
               location: `${FILE}:7:5`,
               analysis: "check-bank-conflicts",
               numbers: { "wavefronts a request": 32, "ideal wavefronts a request": 1 },
+              grade: "severe",
+              cost: 32,
             },
           ],
         },
@@ -109,6 +109,32 @@ export function build(name: string): string {
         },
       ],
     }),
+    verdict: {
+      facts: [
+        {
+          about: "remarks",
+          text: "◆ 1 severe, ▲ 1 warning, ● 1 remark",
+          bad: true,
+          details: [{ text: `◆ a store takes 32 wavefronts ${HOSTILE}`, line: [FILE, 7] }, { text: "▲ a barrier in a divergent branch", line: [FILE, 8] }],
+        },
+      ],
+      kernels: [
+        {
+          kernel: "kernel",
+          name: "kernel",
+          facts: [
+            {
+              about: "occupancy",
+              text: "63%",
+              details: [{ text: "10 blocks of 128 threads an SM, limited by registers" }, { text: "at most 32 registers (now 40): 16 blocks, 100%" }],
+            },
+            { about: "spills", text: "24 B", bad: true, details: [{ text: "8 B stored, 16 B loaded; 40 registers a thread" }, { text: "2 accesses", line: [FILE, 11] }] },
+            { about: "heaviest lines", text: "of 4 SASS", details: [{ text: "1 SASS, 25%", line: [FILE, 7] }] },
+            { about: "mapping", text: "75.0%", details: [{ text: "of 4 SASS instructions belong to a line of the source" }] },
+          ],
+        },
+      ],
+    },
     "user-lines": {
       sources: { [LIBRARY]: "def save(b, y):\n    # a library's\n    b[0] = y\n", [FILE]: SOURCE, "/home/me/other.py": "pass\n" },
       library: [LIBRARY],
@@ -117,8 +143,8 @@ export function build(name: string): string {
     "places:0": PLACES,
     "stage:0": stage(0, traced, [-1, -1, -1, 0, 1, 2, 2, 3, -1, -1]),
     "stage:2": stage(2, lowered, [-1, -1, -1, 1, 2, 2, 3, -1, -1]),
-    "listing:k.ptx": listing("ptx", "k.ptx", ptx, { table: PLACES, places: [-1, -1, 1, 2, 3, -1] }),
-    "listing:k.sass": listing("sass", "k.sass", sass, { table: PLACES, places: [-1, 1, 2, 3, -1], classes: [-1, 0, 1, 0, 2], class_names: ["global 32", "integer", "control"] }),
+    "listing:k.ptx": listing("ptx", "k.ptx", ptx, { table: PLACES, places: [-1, -1, 1, 2, 3, -1], functions: [{ name: "kernel", first: 0, last: 5 }] }),
+    "listing:k.sass": listing("sass", "k.sass", sass, { table: PLACES, places: [-1, 1, 2, 3, -1], classes: [-1, 0, 1, 0, 2], class_names: ["global 32", "integer", "control"], functions: [{ name: "kernel", first: 0, last: 4 }] }),
     history: {
       lines: [
         line(5, 1, [{ step: 2, kind: "removed", before: 1, after: 0, counts: { removed: 1 } }], 0, 0),

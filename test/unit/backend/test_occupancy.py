@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cutecc.backend.occupancy import occupancy
+from cutecc.backend.occupancy import least_raise, occupancy
 from cutecc.record.compilation import Occupancy
 from cutecc.target import Target, known_targets
 
@@ -79,3 +79,50 @@ def test_what_is_resident_fits_the_sm(target: Target, registers: int, threads: i
     assert found.blocks_per_sm * (shared + 1024) <= limits.shared_memory_per_sm or found.blocks_per_sm == 0
     assert 0 <= found.fraction <= 1
     assert found.limited_by
+
+
+@pytest.mark.parametrize(
+    ("target", "registers", "threads", "shared", "barriers", "to", "blocks"),
+    [
+        ("sm_80", 47, 128, 0, 0, {"registers": 40}, 12),
+        ("sm_80", 24, 128, 40 << 10, 0, {"shared memory": (164 << 10) // 5 // 128 * 128 - 1024}, 5),
+        # Both allow one block.
+        ("sm_90a", 168, 384, 197632, 16, {"registers": 80, "shared memory": 115712}, 2),
+        ("sm_90a", 24, 128, 0, 16, {"barriers": 12}, 5),
+        # As many warps as there can be.
+        ("sm_80", 32, 256, 0, 0, None, None),
+        # Small blocks, of which there are no more; and one of which two have no room.
+        ("sm_80", 16, 32, 0, 0, {"threads": 64}, 32),
+        ("sm_86", 32, 1024, 0, 0, {"threads": 768}, 2),
+        # Of blocks of 160 there are two more, but no more warps.
+        ("sm_80", 16, 192, 0, 0, None, None),
+    ],
+)
+def test_the_least_that_raises_it(
+    target: str, registers: int, threads: int, shared: int, barriers: int, to: dict[str, int] | None, blocks: int | None
+):
+    found = least_raise(
+        Target.parse(target), registers=registers, threads=threads, shared_bytes=shared, barriers=barriers
+    )
+    assert (found and found.to, found and found.occupancy.blocks_per_sm) == (to, blocks)
+
+
+@given(TARGETS, REGISTERS, THREADS, SHARED, BARRIERS)
+def test_with_any_more_it_is_not_raised(target: Target, registers: int, threads: int, shared: int, barriers: int):
+    taken = {"registers": registers, "shared memory": shared, "barriers": barriers}
+    found = least_raise(target, registers=registers, threads=threads, shared_bytes=shared, barriers=barriers)
+    if found is None or "threads" in found.to:
+        return
+    now = occupancy(target, registers=registers, threads=threads, shared_bytes=shared, barriers=barriers)
+    assert found.occupancy.fraction > now.fraction
+    for resource, most in found.to.items():
+        assert most < taken[resource]
+        more = {**taken, **found.to, resource: most + 1}
+        again = occupancy(
+            target,
+            registers=more["registers"],
+            threads=threads,
+            shared_bytes=more["shared memory"],
+            barriers=more["barriers"],
+        )
+        assert again.blocks_per_sm == now.blocks_per_sm
