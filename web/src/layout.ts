@@ -18,10 +18,13 @@ const narrow = () => viewport.peek().width < 900;
 export const leftOpen = signal(true);
 export const sideOpen = signal(!narrow());
 
+/** Pixels of width from which on there is room for source and details beside the text. */
+export const roomBeside = signal(1400);
+
 /** Whether source and details are below the text; null: where the page is too narrow for code in three columns. */
 const chosenBelow = signal<boolean | null>(null);
 export const sideBelow = computed(
-  () => chosenBelow.value ?? (viewport.value.width >= 900 && viewport.value.width < 1400 && viewport.value.height >= 560),
+  () => chosenBelow.value ?? (viewport.value.width >= 900 && viewport.value.width < roomBeside.value && viewport.value.height >= 560),
 );
 
 export function toggleBelow(): void {
