@@ -23,6 +23,18 @@ export default function makePages(): void {
   cutecc("report", rolled, `--output=${page("rolled")}`);
   const run = ["--run", "--device=cpu", "--size=M=33,N=132"];
   cutecc("compare", unrolled, rolled, ...run, `--report=${page("pair")}`);
+  // Other tiles, without the zeroing of one operand.
+  const edited = path.join(BUILT, "edited_add.py");
+  const original = readFileSync(path.join(REPOSITORY, "examples", "elementwise_add.py"), "utf8");
+  const changes: [string, string][] = [
+    ["make_ordered_layout((4, 32)", "make_ordered_layout((2, 64)"],
+    ["make_ordered_layout((4, 4)", "make_ordered_layout((8, 2)"],
+    ["    fragment_b.fill(0)\n", ""],
+    ["    element = cute", "    # The copies are of one element each.\n    element = cute"],
+  ];
+  writeFileSync(edited, changes.reduce((text, [before, after]) => text.replace(before, after), original));
+  compile("edited", [edited]);
+  cutecc("compare", unrolled, path.join(BUILT, "edited"), `--report=${page("pair-edited")}`);
   const whole = readFileSync(page("elementwise_add"));
   writeFileSync(page("cut-off"), whole.subarray(0, whole.length * 0.6));
   // In the middle of its first chunk: nothing but the program is left.

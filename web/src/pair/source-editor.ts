@@ -37,6 +37,9 @@ export interface Column {
   of: (line: ShownLine) => Change;
 }
 
+/** Pixels above a line that is scrolled to. */
+const TOP = 54;
+
 const changed = StateEffect.define<null>();
 const isChanged = (update: { transactions: readonly { effects: readonly StateEffect<unknown>[] }[] }) =>
   update.transactions.some((each) => each.effects.some((one) => one.is(changed)));
@@ -48,6 +51,8 @@ export interface PairSourceEditor {
   reveal(line: number): void;
   /** Scroll so that a line is near the top. */
   show(line: number): void;
+  /** The first line that is on the screen, from 1. */
+  top(): number;
   destroy(): void;
 }
 
@@ -107,9 +112,10 @@ export function pairSourceEditor(
       if (block.top >= top && block.bottom <= top + view.scrollDOM.clientHeight) return;
       view.dispatch({ selection: { anchor: from }, effects: EditorView.scrollIntoView(from, { y: "center", x: "start" }) });
     },
+    top: () => view.state.doc.lineAt(view.lineBlockAtHeight(view.scrollDOM.scrollTop + TOP).from).number,
     show(number) {
       const { from } = view.state.doc.line(number);
-      view.dispatch({ effects: EditorView.scrollIntoView(from, { y: "start", yMargin: 54, x: "start" }) });
+      view.dispatch({ effects: EditorView.scrollIntoView(from, { y: "start", yMargin: TOP, x: "start" }) });
     },
     destroy() {
       measured.disconnect();

@@ -6,7 +6,7 @@ import { notice, userLine } from "../store";
 import type { SourcePair } from "./data";
 import { remarkText } from "./remarks";
 import { type LineFacts, type PairSourceEditor, pairSourceEditor } from "./source-editor";
-import { type ShownLine, changeOf, changeText, shownLines } from "./source-rows";
+import { type ShownLine, type SourceRow, changeOf, changeText, shownLines } from "./source-rows";
 import {
   columns,
   countOf,
@@ -80,36 +80,37 @@ export function PairSource() {
     let made: ReturnType<typeof makeEditor> | null = null;
     let file: SourcePair | null = null;
     let begun = false;
+    /** A file begins with much that is no kernel: it is shown from the first line on that differs, or where the reader was. */
+    const begin = (top: SourceRow | null) => {
+      const source = file;
+      if (made === null || source === null || begun || sass.value.b.length === 0) return;
+      begun = true;
+      const chosen = selectedRow.value?.source === source ? selectedRow.value.row : top;
+      const at = made.lines.findIndex(({ row }) => (chosen === null ? differs(source, row) : row === chosen));
+      if (at >= 0) made.editor.show(at + 1);
+    };
     const stopMaking = effect(() => {
       const source = sources.value[openFile.value] ?? null;
       // Read here, so that a change of any of them makes it anew.
       void [linesOf.a.value, linesOf.b.value, onlyDiffering.value, columns.value];
       if (onlyDiffering.value) void [shown.value, ptx.value, sass.value];
-      const keeps = made !== null && file === source ? made.editor.view.scrollDOM.scrollTop : 0;
+      const top = made !== null && begun && file === source ? (made.lines[made.editor.top() - 1]?.row ?? null) : null;
       const focused = made?.editor.view.hasFocus === true;
       made?.editor.destroy();
       made = null;
       file = source;
+      begun = false;
       if (source === null || host.current === null) return;
       // Of what it shows, the editor is told when that changes.
       const parent = host.current;
       made = untracked(() => makeEditor(parent, source));
-      const { view } = made.editor;
-      if (keeps > 0) view.requestMeasure({ read: () => null, write: () => (view.scrollDOM.scrollTop = keeps) });
-      else begun = false;
-      if (focused) view.focus();
+      untracked(() => begin(top));
+      if (focused) made.editor.view.focus();
     });
     const stopRefreshing = effect(() => {
       void [shown.value, ptx.value, sass.value, selectedRow.value, remarks.value, showRemarks.value];
-      void [sources.value, openFile.value, onlyDiffering.value, columns.value];
-      if (made === null) return;
-      made.editor.refresh();
-      if (begun || file === null || sass.value.b.length === 0) return;
-      // A file begins with much that is no kernel.
-      begun = true;
-      const source = file;
-      const first = made.lines.findIndex(({ row }) => differs(source, row));
-      if (first >= 0 && userLine.peek() === null) made.editor.show(first + 1);
+      made?.editor.refresh();
+      untracked(() => begin(null));
     });
     const stopFollowing = effect(() => {
       const row = selectedRow.value?.row;
