@@ -35,14 +35,23 @@ export default function makePages(): void {
   writeFileSync(edited, changes.reduce((text, [before, after]) => text.replace(before, after), original));
   compile("edited", [edited]);
   cutecc("compare", unrolled, path.join(BUILT, "edited"), `--report=${page("pair-edited")}`);
+  const python = path.join(path.dirname(CUTECC), "python");
+  cutecc("watch", "--lines", "--pairs", `--output=${path.join(BUILT, "watched")}`, "--", python, "web/test/inputs/watched.py");
   const whole = readFileSync(page("elementwise_add"));
   writeFileSync(page("cut-off"), whole.subarray(0, whole.length * 0.6));
   // In the middle of its first chunk: nothing but the program is left.
   writeFileSync(page("cut-off-early"), whole.subarray(0, whole.indexOf("data-chunk=") + 100));
 }
 
+/** The program, and Python beside it. */
+const CUTECC = process.env["CUTECC"] ?? path.join(REPOSITORY, ".venv", "bin", "cutecc");
+
 function cutecc(...words: string[]): void {
-  execFileSync(process.env["CUTECC"] ?? path.join(REPOSITORY, ".venv", "bin", "cutecc"), words, { cwd: REPOSITORY, stdio: "pipe" });
+  execFileSync(CUTECC, words, {
+    cwd: REPOSITORY,
+    stdio: "pipe",
+    env: { ...process.env, CUTE_DSL_ARCH: "sm_90a" },
+  });
 }
 
 function compile(name: string, options: string[]): void {

@@ -40,7 +40,7 @@ def test_a_large_change_is_not_compared_word_for_word() -> None:
 
 
 def sources(*files: str, library: tuple[str, ...] = ()) -> UserLines:
-    return UserLines(sources={each: "text" for each in files}, library=list(library))
+    return UserLines(sources=dict.fromkeys(files, "text"), library=list(library))
 
 
 @pytest.mark.parametrize(
