@@ -55,6 +55,7 @@ test("an operation leads to its line, also of A", async ({ page: tab }) => {
   await open(tab, page("pair-edited"), "#stage=14-14");
   await expect(tab.locator(".editors .cm-editor")).toHaveCount(2);
   await tab.keyboard.press("1");
+  await expect(tab.locator(".editors .cm-editor")).toHaveCount(1);
   await expect(tab.locator(".editors .cm-content")).toHaveAttribute("aria-label", /^A after/);
   await row(tab, "fragment_b.fill(0)").getByRole("button").click();
   await expect(tab).toHaveURL(/of=a/);
