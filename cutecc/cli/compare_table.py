@@ -23,6 +23,7 @@ from cutecc.report.pair import (
     Results,
     Side,
 )
+from cutecc.report.pair_remarks import remarks_text
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -224,7 +225,7 @@ def _lines(each: PassPair) -> Text:
 
 
 def summary_lines(pair: Pair) -> Iterator[str]:
-    """What there is to say of modules and PTX."""
+    """What there is to say of modules, code and remarks."""
     if pair.first_difference is not None:
         each = pair.passes[pair.first_difference]
         assert each.a is not None
@@ -239,6 +240,8 @@ def summary_lines(pair: Pair) -> Iterator[str]:
         yield f"PTX: {_ptx(pair)}"
     if pair.same_cubin is not None:
         yield f"cubin: {'the same' if pair.same_cubin else 'differs'}"
+    if pair.remarks:
+        yield f"remarks: {remarks_text(pair.remarks)}"
     yield from (f"note: {note}" for note in pair.notes)
 
 

@@ -6,6 +6,7 @@ import contextlib
 import os
 import shlex
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,13 +24,15 @@ from cutecc.watching.settings import FOLDER, HOOK, WatchSettings, is_off
 if TYPE_CHECKING:
     from cutecc.watching.finishing import Finisher, Outcome
     from cutecc.watching.recording import Recording
+    from cutecc.watching.specialisations import Specialisations
 
 _EPILOG = """\b
 Examples:
   cutecc watch -- python train.py --steps 10
   cutecc watch --only '*gemm*' -o gemms -- torchrun --nproc-per-node 8 train.py
   CUTECC_WATCH=DIR PYTHONPATH=$(cutecc watch --hook-path) python train.py
-  cutecc watch --finish DIR
+  cutecc watch --finish DIR --pairs
+  cutecc watch --list DIR
 """
 
 
@@ -43,9 +46,11 @@ Examples:
 @click.option("--live", is_flag=True, help="Compile what is recorded while the program still runs.")
 @click.option("--target", metavar="NAME,…", help="Compile for these GPUs instead of those of the program.")
 @click.option("--no-reports", is_flag=True, help="Make records and artifacts, no report pages.")
+@click.option("--pairs", is_flag=True, help="Also set each version of a function beside the one before it.")
 @click.option("-j", "--jobs", type=click.IntRange(min=1), metavar="N", help="Compile N at a time; default: processors.")
 @click.option("--no-finish", is_flag=True, help="Record only; `cutecc watch --finish DIR` does the rest.")
 @click.option("--finish", type=click.Path(path_type=Path), metavar="DIR", help="Compile what was recorded into DIR.")
+@click.option("--list", "listed", type=click.Path(path_type=Path), metavar="DIR", help="Print the kernels of DIR.")
 @click.option("--hook-path", is_flag=True, help="Print the folder for PYTHONPATH.")
 @click.option("--json", "as_json", is_flag=True, help="With --finish, print the index as JSON.")
 @click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
@@ -56,13 +61,22 @@ def watch(context: click.Context, command: tuple[str, ...], **values: Any) -> No
     The program's output, exit status and results are its own. Afterwards each kernel is compiled again, pass by pass,
     into a record with its report, and DIR/index.html lists them.
     """
-    asked = [bool(command), values["finish"] is not None, values["hook_path"]]
+    asked = [bool(command), values["finish"] is not None, values["listed"] is not None, values["hook_path"]]
     if sum(asked) != 1:
         raise UsageError(
-            "a watch needs one of: a command, --finish, --hook-path", hints=["cutecc watch -- python program.py"]
+            "a watch needs one of: a command, --finish, --list, --hook-path",
+            hints=["cutecc watch -- python program.py"],
         )
+    if values["pairs"] and (values["no_reports"] or values["no_finish"]):
+        left_out = "--no-reports" if values["no_reports"] else "--no-finish"
+        raise UsageError(f"--pairs needs what {left_out} leaves out")
     if values["hook_path"]:
         click.echo(HOOK)
+        return
+    if values["listed"]:
+        from cutecc.cli.watch_list import show_list
+
+        show_list(values["listed"])
         return
     if values["target"]:
         parse_targets(values["target"])
@@ -162,15 +176,36 @@ def _finish(
     values: dict[str, Any],
 ) -> list[Outcome]:
     from cutecc.watching.index import index_data, write_index
+    from cutecc.watching.pairs import write_pairs
     from cutecc.watching.recording import Recording, is_recorded, read
+    from cutecc.watching.specialisations import specialisations
 
     recording = read(folder) if is_recorded(folder) or program is None else Recording(folder)
     finisher = finisher or _finisher(folder, opened, values)
     finisher.add(recording)
     outcomes = finisher.outcomes(recording)
-    write_index(folder, index_data(recording, outcomes, program), opened.handle)
+    data = index_data(recording, outcomes, program)
+    groups = specialisations(data["kernels"])
+    if values["pairs"]:
+        data["pairs"], notes = write_pairs(folder, data["kernels"], groups, opened.handle)
+        data["notes"] = recording.notes = [*recording.notes, *notes]
+    write_index(folder, data, opened.handle)
     _summarise(folder, recording, outcomes, values["quiet"])
+    if not values["quiet"]:
+        _say_versions(data["kernels"], groups)
     return outcomes
+
+
+_MOST_FUNCTIONS = 5
+"""Of which the versions are told after a run; the list has all."""
+
+
+def _say_versions(kernels: Sequence[Mapping[str, Any]], groups: Sequence[Specialisations]) -> None:
+    """What differs between the versions of a function."""
+    for group in groups[:_MOST_FUNCTIONS]:
+        _say(f"{kernels[group.kernels[0]]['function']}: {len(group.kernels)} versions; {group.text}")
+    if len(groups) > _MOST_FUNCTIONS:
+        _say(f"and {len(groups) - _MOST_FUNCTIONS} more functions of several versions; the list has all")
 
 
 def _finisher(folder: Path, opened: OpenFolder, values: dict[str, Any]) -> Finisher:

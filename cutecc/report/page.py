@@ -47,12 +47,11 @@ def head(title: str, summary: str) -> bytes:
 
     Raises `Error` when the page's program is not installed.
     """
-    program, style = _asset("page.js"), _asset("page.css")
-    digest = base64.b64encode(hashlib.sha256(program.encode()).digest()).decode()
+    program, style = asset("page.js"), asset("page.css")
     text = _HEAD.format(
         mark=MARK.decode(),
         version=html.escape(__version__),
-        policy=html.escape(_POLICY.format(digest=digest), quote=False),
+        policy=html.escape(_POLICY.format(digest=digest(program)), quote=False),
         title=html.escape(title),
         style=style,
         program=program,
@@ -71,7 +70,13 @@ def without_javascript(text: str) -> bytes:
     return encoded(f"<noscript><p>{html.escape(text)}</p></noscript>\n")
 
 
-def _asset(name: str) -> str:
+def digest(program: str) -> str:
+    """What a page's policy calls a script that it lets run."""
+    return base64.b64encode(hashlib.sha256(program.encode()).digest()).decode()
+
+
+def asset(name: str) -> str:
+    """A program or styles, as they stand in a page. Raises `Error` when they are not installed."""
     try:
         text = (ASSETS / name).read_text(encoding="utf-8")
     except OSError as failure:

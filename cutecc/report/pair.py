@@ -22,6 +22,8 @@ from cutecc.record.pipeline_text import pass_names, selectors_of
 from cutecc.record.stages import Stages, UserLines, stages_of
 from cutecc.report.comparing import compare, count
 from cutecc.report.mapping import mix_of_record
+from cutecc.report.pair_remarks import RemarkPair, remark_pairs
+from cutecc.report.pair_source import SourcePair, source_pairs
 from cutecc.report.stage_text import TRACED
 
 PassState = Literal["changed", "unchanged", "unknown", "failed", "before", "input", "not run"]
@@ -199,6 +201,8 @@ class Pair(msgspec.Struct, frozen=True):
     instructions: list[MixPair]
     instructions_of: Literal["SASS", "PTX"] | None
     """What the classes are of: SASS if both have it, else PTX; `None` where one has neither."""
+    remarks: list[RemarkPair] = []
+    """Those of one alone first, then those whose numbers differ."""
     notes: list[str] = []
     """What could not be compared, and why."""
     results: Results | None = None
@@ -206,7 +210,7 @@ class Pair(msgspec.Struct, frozen=True):
 
     @property
     def differs(self) -> bool:
-        """Whether passes, modules, code, resources or results differ; options, versions and times do not count."""
+        """Whether passes, modules, code, resources or results differ; options, remarks and times do not count."""
         passes = any(not (each.a and each.b and each.same_options) or each.lines for each in self.passes)
         code = (self.ptx is not None and not self.ptx.same) or self.same_cubin is False
         resources = any(each.a != each.b for each in self.resources)
@@ -235,8 +239,19 @@ def pair_of(a: Compilation, b: Compilation, names: tuple[str, str]) -> Pair:
         _resources(a, b),
         instructions,
         of,
+        remark_pairs(a, b, _sources(a, b, *stages)),
         notes,
     )
+
+
+def sources_of(a: Compilation, b: Compilation) -> list[SourcePair]:
+    """The Python of both, as far as they hold it. Raises `RecordError` for what is damaged."""
+    return _sources(a, b, *(stages_of(each) if each.has_stages else None for each in (a, b)))
+
+
+def _sources(a: Compilation, b: Compilation, ours: Stages | None, theirs: Stages | None) -> list[SourcePair]:
+    lines = [each.user_lines if each else UserLines() for each in (ours, theirs)]
+    return source_pairs(lines[0], lines[1], (a.source, b.source))
 
 
 def _side(compilation: Compilation, name: str) -> Side:

@@ -10,6 +10,7 @@ import msgspec
 
 from cutecc.errors import Error
 from cutecc.record import Compilation
+from cutecc.record.counters import read_counters
 from cutecc.record.stages import stages_of
 from cutecc.record.whole_file import write_whole
 from cutecc.report import page
@@ -17,7 +18,7 @@ from cutecc.report.chunks import Chunk, stage_chunks
 from cutecc.report.code import listings_of
 from cutecc.report.destination import check_destination
 from cutecc.report.listings import Kind, Listing
-from cutecc.report.pair import Pair, pair_of
+from cutecc.report.pair import Pair, pair_of, sources_of
 from cutecc.report.pair_summary import summary, title
 from cutecc.report.stage_text import Function
 from cutecc.report.writing import Compiled, Report
@@ -41,6 +42,19 @@ def write_pair_report(
     """
     path = Path(path)
     check_destination(path)
+    return Report(path, write_whole(path, _page(a, b, names, pair), "the report"), None)
+
+
+def encode_pair_report(
+    a: Compiled | Compilation, b: Compiled | Compilation, *, names: tuple[str, str] = ("A", "B")
+) -> bytes:
+    """The page that `write_pair_report` writes. Raises `RecordError` for a damaged record."""
+    return b"".join(_page(a, b, names, None))
+
+
+def _page(
+    a: Compiled | Compilation, b: Compiled | Compilation, names: tuple[str, str], pair: Pair | None
+) -> Iterator[bytes]:
     ours, theirs = (each if isinstance(each, Compilation) else each.compilation for each in (a, b))
     pair = pair or pair_of(ours, theirs, names)
     listings: list[list[Listing]] = []
@@ -51,27 +65,24 @@ def write_pair_report(
             note = f"the code of {side.record} is not shown: {failure.message}"
             pair = msgspec.structs.replace(pair, notes=[*pair.notes, note])
             listings.append([])
-    chunks = {"a": _chunks(ours, listings[0]), "b": _chunks(theirs, listings[1])}
-    return Report(path, write_whole(path, _pieces(pair, chunks), "the report"), None)
-
-
-def _pieces(pair: Pair, chunks: dict[str, Iterator[Chunk]]) -> Iterator[bytes]:
     yield page.head(title(pair), summary(pair))
     yield Chunk.of("pair", pair).element()
-    for side, of_side in chunks.items():
-        for chunk in of_side:
+    if sources := sources_of(ours, theirs):
+        yield Chunk.of("sources", sources).element()
+    for side, record, of_record in (("a", ours, listings[0]), ("b", theirs, listings[1])):
+        for chunk in _chunks(record, of_record):
             yield Chunk(f"{side}:{chunk.name}", chunk.data).element()
     yield b"</body>\n</html>\n"
 
 
 def _chunks(compilation: Compilation, listings: list[Listing]) -> Iterator[Chunk]:
-    """The modules and the code of one of the records."""
+    """The source, the modules, the code and the counters of one of the records."""
     if compilation.has_stages:
-        stages = stage_chunks(stages_of(compilation).blocks)
-        # Where lines come from is not shown: this page is about what differs.
-        yield from (chunk for chunk in stages if chunk.name.startswith("stage:"))
+        yield from stage_chunks(stages_of(compilation).blocks)
     for listing in listings:
         yield Chunk.of(f"listing:{listing.file}", listing)
+    if counters := read_counters(compilation):
+        yield Chunk.of("counters", counters)
 
 
 _NO_CODE: dict[Kind, re.Pattern[str]] = {
@@ -87,7 +98,7 @@ _DEBUG = re.compile(r",? !dbg !\d+")
 def code_of(listing: Listing) -> Listing:
     """A listing for comparing, without what follows from other lines: line information, addresses of instructions.
 
-    Places and classes of lines are left out.
+    How places are known is left out.
     """
     kept, lines = list[int](), list[str]()
     for number, line in enumerate(listing.text.split("\n")):
@@ -103,5 +114,16 @@ def code_of(listing: Listing) -> Listing:
         for each in listing.functions
         if each.first in numbers and each.last in numbers
     ]
-    nowhere = [-1] * len(lines)
-    return Listing(listing.kind, listing.file, "\n".join(lines), [], nowhere, nowhere, functions=functions)
+    places, classes = (
+        [column[each] for each in kept] if column else [] for column in (listing.places, listing.classes)
+    )
+    return Listing(
+        listing.kind,
+        listing.file,
+        "\n".join(lines),
+        listing.table,
+        places,
+        classes,
+        listing.class_names,
+        functions=functions,
+    )

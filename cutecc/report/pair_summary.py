@@ -8,6 +8,7 @@ from html import escape
 
 from cutecc.record import KernelResources
 from cutecc.report.pair import Code, Pair, PassPair, PassRun, ResourcePair, Results, Side
+from cutecc.report.pair_remarks import RemarkPair, remarks_text
 from cutecc.report.plain_html import bullets, table
 
 
@@ -25,7 +26,8 @@ def _parts(pair: Pair) -> Iterator[str]:
     yield f"<h1>{escape(pair.a.record)} and {escape(pair.b.record)}</h1>"
     yield "<p>This page needs JavaScript to show the IR; here is how the two differ, in short.</p>"
     yield from table(("", "A", "B"), _facts(pair.a, pair.b))
-    yield from bullets(_modules(pair), pair.ptx and _ptx(pair.ptx), _cubin(pair.same_cubin), *pair.notes)
+    remarks = f"remarks: {remarks_text(pair.remarks)}" if pair.remarks else None
+    yield from bullets(_modules(pair), pair.ptx and _ptx(pair.ptx), _cubin(pair.same_cubin), remarks, *pair.notes)
     if pair.passes:
         yield "<h2>Passes</h2>"
         yield from table(("A", "B", "pass", "in A", "in B", "modules"), map(_pass_row, pair.passes))
@@ -39,6 +41,9 @@ def _parts(pair: Pair) -> Iterator[str]:
         yield from table(
             ("class", "A", "B"), ((name, str(ours.get(name, 0)), str(theirs.get(name, 0))) for name in names)
         )
+    if differing := [each for each in pair.remarks if not each.same]:
+        yield "<h2>Remarks that differ</h2>"
+        yield from table(("by", "A", "B"), ((each.by, *_remark_cells(each)) for each in differing))
     if pair.results:
         yield f"<h2>Results on {escape(pair.results.device)}</h2>"
         yield from _results(pair.results)
@@ -103,6 +108,11 @@ def _resource_rows(each: ResourcePair) -> Iterator[tuple[str, str, str]]:
     for name, of in facts.items():
         cells = ["?" if side is None or of(side) is None else str(of(side)) for side in (each.a, each.b)]
         yield name, cells[0], cells[1]
+
+
+def _remark_cells(each: RemarkPair) -> Iterator[str]:
+    for remark in (each.a, each.b):
+        yield ": ".join(filter(None, (remark.location, remark.message))) if remark else "–"
 
 
 def _results(results: Results) -> Iterator[str]:

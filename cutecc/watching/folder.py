@@ -2,6 +2,7 @@
 
 recorded/       what the program's processes wrote (`journal`)
 kernels/NAME/   a record of each kernel, with its report
+pairs/          pages of two of them
 index.html      the list of kernels, and the same as JSON in index.json
 """
 
@@ -19,13 +20,14 @@ from cutecc.support.open_folder import OpenFolder, replace_file
 from cutecc.watching.journal import JOURNAL, LINES, MARK, MODULE, RECORDED, WARNED
 
 KERNELS = "kernels"
+PAIRS = "pairs"
 PAGE = "index.html"
 DATA = "index.json"
 STARTED = ".started"
 """Is there when a Python process of the program has loaded the hook."""
 _LONGEST_REASON = 2000
 """Characters."""
-_FINISHED = (KERNELS, PAGE, DATA)
+_FINISHED = (KERNELS, PAIRS, PAGE, DATA)
 _OF_PROCESSES = {RECORDED, STARTED, WARNED}
 _PARTIAL = re.compile(r"\.(?:index\.html|index\.json|\.cutecc-watch)\.\d+-[0-9a-f]{8}\.partial")
 """What a killed `cutecc watch` leaves."""

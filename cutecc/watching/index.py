@@ -1,25 +1,22 @@
-"""The list of a watch's kernels, as data and as a page."""
+"""The list of a watch's kernels, as data."""
 
 from __future__ import annotations
 
-import html
 import json
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from cutecc.errors import RecordError
 from cutecc.frontend.call_site import CallFrame, CallSite
 from cutecc.record import Compilation, KernelResources
-from cutecc.record.naming import short_kernel_name
 from cutecc.record.plain_file import read_plain
-from cutecc.report.list_page import END, head, table
 from cutecc.support.open_folder import replace_file
 from cutecc.watching.finishing import REPORT, Outcome
 from cutecc.watching.folder import DATA, KERNELS, PAGE
+from cutecc.watching.index_page import page
 from cutecc.watching.recording import Failed, Recording
+from cutecc.watching.specialisations import specialisations
 
 FORMAT = 1
 """The version of `index.json`; a later one may have more keys."""
@@ -31,11 +28,16 @@ def index_data(
     recording: Recording, outcomes: Sequence[Outcome], program: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
     """Everything that `index.json` holds. `program` says what ran and how it ended, where that is known."""
+    kernels = [_kernel(each) for each in outcomes]
+    for group in specialisations(kernels):
+        for position in group.kernels:
+            kernels[position] |= {"versions": len(group.kernels), "differs": group.differs}
     return {
         "format": FORMAT,
         "program": dict(program) if program else None,
         "processes": [{"pid": each.pid, "command": each.command} for each in recording.processes],
-        "kernels": [_kernel(each) for each in outcomes],
+        "kernels": kernels,
+        "pairs": [],
         "failed_traces": [_failed(each) for each in recording.failures],
         "notes": recording.notes,
     }
@@ -53,6 +55,20 @@ def write_index(folder: Path, data: Mapping[str, Any], handle: str | None = None
         replace_file(place / PAGE, lambda file: file.write(page(data).encode(errors="replace")))
     except OSError as failure:
         raise RecordError(f"cannot write the list of kernels to {folder}: {failure.strerror}") from None
+
+
+def read_index(folder: Path) -> dict[str, Any]:
+    """What `index.json` of a watch holds. Raises `RecordError` where there is none, or one that cannot be read."""
+    try:
+        data: Any = json.loads(read_plain(folder / DATA, _LONGEST, follow=False))
+        if data["format"] == FORMAT and isinstance(data["kernels"], list):
+            return data
+        reason = "it is of another version of cutecc"
+    except OSError as failure:
+        reason = failure.strerror or str(failure)
+    except (ValueError, KeyError, TypeError):
+        reason = "it is damaged"
+    raise RecordError(f"no list of kernels in {folder}: {reason}", hints=["cutecc watch --finish DIR makes it"])
 
 
 def read_program(folder: Path) -> dict[str, Any] | None:
@@ -74,6 +90,8 @@ def _kernel(outcome: Outcome) -> dict[str, Any]:
         "defined_at": f"{event.file}:{event.line}" if event.file else None,
         "called_from": _call_site(event.called_from),
         "arguments": {name: spec for name, spec, _ in event.parameters},
+        "versions": 1,
+        "differs": {},
         "program_target": event.target,
         "program_options": " ".join(event.options.split()),
         "has_lines": event.locations,
@@ -128,95 +146,3 @@ def _call_site(site: CallSite) -> dict[str, Any]:
 
     users = site.users_frame
     return {"user": text(users) if users else None, "stack": [text(frame) for frame in site.frames]}
-
-
-def page(data: Mapping[str, Any]) -> str:
-    """The page of what `index_data` gave; it needs no other file, and runs nothing."""
-    kernels: list[dict[str, Any]] = data["kernels"]
-    failed: list[dict[str, Any]] = data["failed_traces"]
-    parts = [head("Watched kernels"), _program(data)]
-    if kernels:
-        parts.append(table(_HEADINGS, map(_row, kernels)))
-    else:
-        parts.append("<p>The program compiled no kernel that was to be recorded.</p>\n")
-    if failed:
-        parts.append("<h2>Kernels that do not trace</h2>\n")
-        parts.append(table(("kernel", "called from", "target", "error"), map(_failed_row, failed)))
-    if data["notes"]:
-        parts.append("<h2>Notes</h2>\n<ul>")
-        parts += [f"<li>{html.escape(note)}</li>" for note in data["notes"]]
-        parts.append("</ul>\n")
-    return "".join([*parts, END])
-
-
-_HEADINGS = (
-    *("kernel", "called from", "arguments", "target", "traced", "program's compile", "status"),
-    *("registers", "spills", "remarks", "report"),
-)
-
-
-def _program(data: Mapping[str, Any]) -> str:
-    program: Mapping[str, Any] | None = data["program"]
-    if not program:
-        return ""
-    ended = f"; it ended with {program['ended']}" if program.get("ended") else ""
-    return f"<p><code>{html.escape(program['command'])}</code>{html.escape(ended)}</p>\n"
-
-
-def _row(kernel: dict[str, Any]) -> list[str]:
-    resources: list[dict[str, Any]] = kernel["resources"]
-    several = len(resources) > 1
-
-    def of_each(key: str, unit: str = "") -> str:
-        cells: list[str] = []
-        for entry in resources:
-            value = "?" if entry[key] is None else f"{entry[key]}{unit}"
-            cells.append(f"{short_kernel_name(entry['kernel'])}: {value}" if several else value)
-        return "<br>".join(map(html.escape, cells))
-
-    status = "ok" if kernel["status"] == "ok" else f"✗ {kernel['status']}"
-    errors = [kernel["error"], kernel["program_error"] and f"in the program: {kernel['program_error']}"]
-    said = "".join(f'<div class="error">{html.escape(each)}</div>' for each in errors if each)
-    severities = Counter(each["severity"] for each in kernel["remarks"])
-    arguments = "\n".join(f"{name} = {spec}" for name, spec in kernel["arguments"].items())
-    times = f"{kernel['traces']} ×" + (f" in {kernel['processes']} processes" if kernel["processes"] > 1 else "")
-    return [
-        _name(kernel),
-        _place(kernel["called_from"]),
-        f"<pre>{html.escape(arguments)}</pre>",
-        html.escape(kernel["target"]),
-        html.escape(times),
-        _seconds(kernel),
-        html.escape(status) + said,
-        of_each("registers"),
-        of_each("spill_bytes", " B"),
-        html.escape(", ".join(f"{count} {severity}{'s' * (count > 1)}" for severity, count in severities.items())),
-        _link(kernel["report"], "report") or _link(kernel["record"] and f"{kernel['record']}/", "record"),
-    ]
-
-
-def _failed_row(failed: dict[str, Any]) -> list[str]:
-    error = f'<div class="error">{html.escape(failed["error"])}</div>'
-    return [_name(failed), _place(failed["called_from"]), html.escape(failed["target"]), error]
-
-
-def _name(kernel: dict[str, Any]) -> str:
-    place = html.escape(kernel["defined_at"] or "")
-    return f'<strong>{html.escape(kernel["function"])}</strong><div class="place">{place}</div>'
-
-
-def _place(called_from: dict[str, Any]) -> str:
-    stack = "".join(f"<li>{html.escape(frame)}</li>" for frame in called_from["stack"])
-    user = html.escape(called_from["user"] or "")
-    return f"<details><summary>{user}</summary><ol>{stack}</ol></details>"
-
-
-def _seconds(kernel: dict[str, Any]) -> str:
-    trace, rest = kernel["program_trace_seconds"], kernel["program_compile_seconds"]
-    if rest is None:
-        return "did not end"
-    return f"{(trace or 0) + rest:.2f} s, {trace or 0:.2f} s of it tracing"
-
-
-def _link(path: str | None, text: str) -> str:
-    return f'<a href="{quote(path)}">{text}</a>' if path else ""

@@ -1,4 +1,4 @@
-// Builds the page's program and styles into the Python package; with --check says whether they are what the source builds.
+// Builds the programs and styles of the pages into the Python package; with --check says whether they are what the source builds.
 
 import { build } from "esbuild";
 import { mkdir, readFile, readdir, writeFile } from "node:fs/promises";
@@ -11,7 +11,7 @@ const assets = path.join(web, "..", "cutecc", "report", "assets");
 
 const { outputFiles, metafile } = await build({
   absWorkingDir: web,
-  entryPoints: { page: "src/main.tsx" },
+  entryPoints: { page: "src/main.tsx", list: "src/list.ts" },
   outdir: "built",
   bundle: true,
   minify: true,
@@ -48,7 +48,7 @@ async function licences() {
 const files = new Map(outputFiles.map((file) => [path.basename(file.path), file.text]));
 files.set("LICENSES.txt", await licences());
 
-for (const [name, end] of [["page.js", "</script"], ["page.js", "<!--"], ["page.css", "</style"]])
+for (const [name, end] of [["page.js", "</script"], ["page.js", "<!--"], ["page.css", "</style"], ["list.js", "</script"], ["list.js", "<!--"]])
   if (files.get(name).toLowerCase().includes(end)) throw new Error(`${name} holds ${end}: it cannot stand in a page`);
 
 if (process.argv.includes("--check")) {

@@ -17,7 +17,10 @@ export function readAddress(): void {
   const line = Number(said.get("line"));
   if (line >= 1) place.value = { stop: selected.value, line: line - 1 };
   const source = /^(.*):(\d+)$/.exec(said.get("source") ?? "");
-  if (source) userLine.value = { file: source[1] as string, line: Number(source[2]) };
+  if (source) {
+    const line = { file: source[1] as string, line: Number(source[2]) };
+    userLine.value = said.get("of") === "a" ? { ...line, side: "a" } : line;
+  }
   sideTab.value = SIDE_TABS.find((each) => each === said.get("tab")) ?? sideTab.value;
   const colours = said.get("theme");
   if (colours === "light" || colours === "dark") theme.value = colours;
@@ -37,6 +40,7 @@ export function writeAddress(): void {
     if (shownFunction.value !== null) said.set("function", shownFunction.value);
     if (place.value !== null && place.value.stop === selected.value) said.set("line", String(place.value.line + 1));
     if (userLine.value !== null) said.set("source", `${userLine.value.file}:${userLine.value.line}`);
+    if (userLine.value?.side === "a") said.set("of", "a");
     if (sideTab.value !== "history") said.set("tab", sideTab.value);
     if (theme.value !== "system") said.set("theme", theme.value);
     if (whose.value !== "all") said.set("files", whose.value);

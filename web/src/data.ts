@@ -5,7 +5,8 @@
  *
  * Names: `manifest`; `verdict`; `places:N`, `stage:N` and `user-lines` as in the record's stages (`cutecc/record/stages.py`);
  * `listing:FILE`; `history`; `mix`; `layouts`; `counters`; `reproducer`. A page of two records has `pair` (`pair/data.ts`),
- * and of each of them `a:stage:N`, `b:stage:N`, `a:listing:FILE`, `b:listing:FILE`.
+ * and `sources`, and of each of them, with `a:` or `b:` before the name, `places:N`, `stage:N`, `user-lines`, `listing:FILE`,
+ * `counters`.
  */
 
 /** File, line and column from 1; column 0 is none. */

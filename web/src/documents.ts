@@ -3,6 +3,7 @@
 import { chunkNames, load } from "./chunks";
 import type { Listing, Place, Stage } from "./data";
 import { whenIdle } from "./idle";
+import type { Side } from "./pair/sides";
 import type { Stop } from "./store";
 
 /** A stop's text with the place of every line. */
@@ -15,6 +16,8 @@ export interface Document {
   table: Place[];
   /** The listing that it comes from, with instruction classes and functions; null of a stage. */
   listing: Listing | null;
+  /** Of two records: whose it is. */
+  side?: Side;
 }
 
 const MOST_KEPT = 6;
@@ -31,37 +34,45 @@ export function documentOf(stop: Stop): Promise<Document | null> {
   return found;
 }
 
+/** What the name of a chunk begins with that is one record's of two, empty where there is one record. */
+function prefixOf(chunk: string): "" | "a:" | "b:" {
+  return chunk.startsWith("a:") ? "a:" : chunk.startsWith("b:") ? "b:" : "";
+}
+
 async function open(stop: Stop, chunk: string): Promise<Document | null> {
+  const prefix = prefixOf(chunk);
+  const of = prefix === "" ? {} : { side: prefix.charAt(0) as Side };
   if (stop.kind === "listing") {
     const listing = await load<Listing>(chunk);
     if (listing === null) return null;
     const { kind, text, places, table } = listing;
-    return { stop: stop.id, kind, lines: text.split("\n"), places, table, listing };
+    return { stop: stop.id, kind, lines: text.split("\n"), places, table, listing, ...of };
   }
-  const [stage, table] = await Promise.all([load<Stage>(chunk), allPlaces()]);
+  const [stage, table] = await Promise.all([load<Stage>(chunk), allPlaces(prefix)]);
   if (stage === null) return null;
   if (stop.row !== null) {
     // The last modules hold the assembler's log, in which no two compilations are the same.
     const text = stage.text.replace(/(Compile time =) [\d.]+ ms/g, "$1 … ms");
-    return { stop: stop.id, kind: "mlir", lines: text.split("\n"), places: [], table: [], listing: null };
+    return { stop: stop.id, kind: "mlir", lines: text.split("\n"), places: stage.places, table, listing: null, ...of };
   }
   return { stop: stop.id, kind: "mlir", lines: stage.text.split("\n"), places: stage.places, table, listing: null };
 }
 
-let places: Promise<Place[]> | null = null;
+const places = new Map<string, Promise<Place[]>>();
 
 /** The places that stages number, over all `places:N` chunks in order. */
-function allPlaces(): Promise<Place[]> {
-  places ??= gather();
-  return places;
+function allPlaces(prefix: string): Promise<Place[]> {
+  const found = places.get(prefix) ?? gather(`${prefix}places:`);
+  places.set(prefix, found);
+  return found;
 }
 
-async function gather(): Promise<Place[]> {
+async function gather(start: string): Promise<Place[]> {
   const numbers = chunkNames()
-    .filter((name) => name.startsWith("places:"))
-    .map((name) => Number(name.slice("places:".length)))
+    .filter((name) => name.startsWith(start))
+    .map((name) => Number(name.slice(start.length)))
     .sort((a, b) => a - b);
-  const parts = await Promise.all(numbers.map((number) => load<Place[]>(`places:${number}`)));
+  const parts = await Promise.all(numbers.map((number) => load<Place[]>(`${start}${number}`)));
   return parts.flatMap((part) => part ?? []);
 }
 

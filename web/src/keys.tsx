@@ -6,6 +6,7 @@ import { leftOpen, openLeft, openSide, sideOpen, toggleBelow, verdictOpen } from
 import { closeSearch, openSearch, searchOpen } from "./search";
 import { move } from "./stop-list";
 import { GRADES, SIGNS } from "./panels/cost";
+import { onlyDiffering } from "./pair/source-state";
 import { EVENT_SIGNS } from "./panels/event-signs";
 import { REASONS } from "./panels/owners";
 import { foldTypes, hideUnchanged, mode, pair, theme } from "./store";
@@ -44,10 +45,14 @@ const PAIR_KEYS: [keys: string, what: string][] = [
   ["f", "filter the passes"],
   ["u", "hide or show passes after which both have the same"],
   ["t", "fold or show long types"],
+  ["v", "show all lines of the source, or those that differ"],
   ["e", "go to the text"],
+  ["s", "go to the source"],
   ["l", "go to the list"],
-  ["Enter", "in the text: open what is folded"],
-  ["[", "hide or show the list"],
+  ["Enter", "in the text: open what is folded, or follow the line"],
+  ["Space", "in the text: follow the line"],
+  ["[  ]", "hide or show the list, the source and its details"],
+  ["b", "source and details below or beside the text"],
   ["d", "dark or light"],
   ["Escape", "close, go back to the text"],
   ["?", "these keys"],
@@ -84,6 +89,7 @@ const ACTIONS: Record<string, () => void> = {
   u: () => (hideUnchanged.value = !hideUnchanged.value),
   t: () => (foldTypes.value = !foldTypes.value),
   e: focusText,
+  s: () => document.querySelector<HTMLElement>(".source-pane .cm-content")?.focus(),
   l: () => {
     openLeft(true);
     document.getElementById("pass-list")?.focus();
@@ -91,7 +97,10 @@ const ACTIONS: Record<string, () => void> = {
   "[": () => openLeft(!leftOpen.value),
   "]": () => openSide(!sideOpen.value),
   b: toggleBelow,
-  v: () => (verdictOpen.value = !verdictOpen.value),
+  v: () => {
+    if (pair.value !== null) onlyDiffering.value = !onlyDiffering.value;
+    else verdictOpen.value = !verdictOpen.value;
+  },
   d: () => (theme.value = effectiveTheme.value === "dark" ? "light" : "dark"),
   "?": () => (keysOpen.value = !keysOpen.value),
 };

@@ -20,10 +20,13 @@ export const leftOpen = signal(true);
 export const verdictOpen = signal(viewport.peek().height >= 560);
 export const sideOpen = signal(!narrow());
 
+/** Pixels of width from which on there is room for source and details beside the text. */
+export const roomBeside = signal(1400);
+
 /** Whether source and details are below the text; null: where the page is too narrow for code in three columns. */
 const chosenBelow = signal<boolean | null>(null);
 export const sideBelow = computed(
-  () => chosenBelow.value ?? (viewport.value.width >= 900 && viewport.value.width < 1400 && viewport.value.height >= 560),
+  () => chosenBelow.value ?? (viewport.value.width >= 900 && viewport.value.width < roomBeside.value && viewport.value.height >= 560),
 );
 
 export function toggleBelow(): void {

@@ -11,12 +11,13 @@ import {
   hoverTooltip,
   keymap,
 } from "@codemirror/view";
-import { effect } from "@preact/signals";
+import { effect, untracked } from "@preact/signals";
 import type { Document } from "./documents";
 import { documentLine, editorLine } from "./editor/lines";
+import { openLine } from "./editor/unchanged";
 import { visibleLines } from "./editor/visible";
 import { chainTooltip } from "./panels/chain-tooltip";
-import { asked, chains, indexOf, placeOf, reveal, select, startPanels } from "./panels/state";
+import { asked, chainsOf, indexOf, placeOf, reveal, select, selectedLineOf, startPanels } from "./panels/state";
 import { layoutLinks, openLayoutAtCaret } from "./pictures/links";
 import { mode, notice, place, shownFunction, userLine } from "./store";
 import "./linking.css";
@@ -38,7 +39,7 @@ export function linkingExtensions(document: Document): Extension {
         const number = documentLine(view.state, line.number);
         const place = number < 0 ? null : placeOf(document, number);
         if (place === null) return null;
-        const ways = chains.peek().of(place);
+        const ways = untracked(() => chainsOf(document)).of(place);
         return { pos: position, above: true, create: () => ({ dom: chainTooltip(ways) }) };
       },
       { hoverTime: 450 },
@@ -54,11 +55,17 @@ function clear(): boolean {
   return true;
 }
 
+interface LiveEditor {
+  view: EditorView;
+  document: Document;
+  litCount: () => number;
+}
+
 /** Editors of stops that are on the screen. */
-const live = new Set<{ view: EditorView; document: Document }>();
+const live = new Set<LiveEditor>();
 
 /** The editor that keys speak to: the one with the caret, else the last one. */
-function current(): { view: EditorView; document: Document } | null {
+function current(): LiveEditor | null {
   const all = [...live];
   return all.find((each) => each.view.hasFocus) ?? all[all.length - 1] ?? null;
 }
@@ -114,10 +121,6 @@ function onKeyDown(event: KeyboardEvent): void {
     taken = true;
   } else if (event.key === "l") {
     taken = drawLayout();
-  } else if (event.key === "s") {
-    const source = window.document.querySelector<HTMLElement>(".source-pane .cm-content");
-    source?.focus();
-    taken = source !== null;
   }
   if (taken) event.preventDefault();
 }
@@ -145,14 +148,14 @@ class Lit implements PluginValue {
   private gone = false;
   private wanted = false;
   private answered = shownAsked;
-  private readonly entry: { view: EditorView; document: Document };
+  private readonly entry: LiveEditor;
 
   constructor(
     private readonly view: EditorView,
     document: Document,
   ) {
     this.frame = view.dom;
-    this.entry = { view, document };
+    this.entry = { view, document, litCount: () => this.own.size + this.through.size };
     live.add(this.entry);
     this.ruler = this.frame.appendChild(window.document.createElement("canvas"));
     this.ruler.className = "overview-ruler";
@@ -164,8 +167,8 @@ class Lit implements PluginValue {
     // A text that is newly shown begins at what is lit, unless somebody went to a line of it.
     this.wanted = userLine.peek() !== null && mode.peek() === "text" && place.peek()?.stop !== document.stop;
     this.stop = effect(() => {
-      const user = userLine.value;
-      void chains.value;
+      const user = selectedLineOf(document);
+      void chainsOf(document);
       this.own = new Set();
       this.through = new Set();
       if (user !== null) {
@@ -184,6 +187,8 @@ class Lit implements PluginValue {
   /** Scroll to the first lit line, unless one is on the screen. */
   private show(): void {
     this.wanted = false;
+    // Of two texts side by side the last one that has any leads, and the other one follows it.
+    if ([...live].findLast((each) => each.litCount() > 0) !== this.entry) return;
     const { view } = this;
     const numbers = [...this.own, ...this.through].map((line) => editorLine(view.state, line)).filter((each) => each > 0);
     if (numbers.length === 0) return;
@@ -194,11 +199,13 @@ class Lit implements PluginValue {
       const line = view.state.doc.line(number);
       if (line.from < from || line.to > to) return false;
       const block = view.lineBlockAt(line.from);
-      return block.top >= top && block.bottom <= bottom;
+      const isFolded = block.from < line.from || block.to > line.to;
+      return !isFolded && block.top >= top && block.bottom <= bottom;
     });
     if (seen) return;
     // Own lines come first.
     const first = view.state.doc.line(numbers[0] as number);
+    view.state.facet(openLine).forEach((open) => open(first.number));
     view.dispatch({ effects: EditorView.scrollIntoView(first.from, { y: "center", x: "start" }) });
   }
 

@@ -116,15 +116,24 @@ function Head() {
           </button>
         )}
         <LeftButtons />
-        <button type="button" class="quiet" aria-pressed={sideOpen.value} title="Source and details (])" onClick={() => openSide(!sideOpen.value)}>
-          Source
-        </button>
-        <button type="button" class="quiet" aria-pressed={sideBelow.value} title="Source and details below the text (b)" onClick={toggleBelow}>
-          Below
-        </button>
+        <SideButtons />
         <PageButtons />
       </span>
     </header>
+  );
+}
+
+/** Whether source and details are there, and where. */
+export function SideButtons() {
+  return (
+    <>
+      <button type="button" class="quiet" aria-pressed={sideOpen.value} title="Source and details (])" onClick={() => openSide(!sideOpen.value)}>
+        Source
+      </button>
+      <button type="button" class="quiet" aria-pressed={sideBelow.value} title="Source and details below the text (b)" onClick={toggleBelow}>
+        Below
+      </button>
+    </>
   );
 }
 

@@ -7,6 +7,8 @@ import { whenIdle } from "./idle";
 import { startLinking } from "./linking";
 import type { Pair } from "./pair/data";
 import { rowsOfPair } from "./pair/rows";
+import { startSource } from "./pair/source-state";
+import { roomBeside } from "./layout";
 import { history, manifest, pair, selected, stops, verdict } from "./store";
 import { stopsOf } from "./stops";
 import { followTheme } from "./theme";
@@ -32,6 +34,9 @@ async function startPair(): Promise<void> {
   pair.value = await load<Pair>("pair");
   stops.value = pair.value === null ? [] : rowsOfPair(pair.value, chunkNames());
   if (stops.value[0]) selected.value = stops.value[0].id;
+  // Two texts side by side take the width of two.
+  roomBeside.value = 1900;
   readAddress();
   writeAddress();
+  startSource();
 }

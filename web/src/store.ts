@@ -55,8 +55,8 @@ export const shownFunction = signal<string | null>(null);
 /** A line that someone clicked on or went to: `line` counts from 0 in the text of `stop`. Scrolled to when it changes. */
 export const place = signal<{ stop: string; line: number } | null>(null);
 
-/** The user's line that everything else follows, `line` from 1. */
-export const userLine = signal<{ file: string; line: number } | null>(null);
+/** The user's line that everything else follows, `line` from 1; of two records it is the second one's, unless `side` says otherwise. */
+export const userLine = signal<{ file: string; line: number; side?: "a" | "b" } | null>(null);
 
 /** Which tab of the details is open. */
 export const sideTab = signal<SideTab>("history");

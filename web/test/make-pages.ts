@@ -24,6 +24,20 @@ export default function makePages(): void {
   cutecc("report", rolled, `--output=${page("rolled")}`);
   const run = ["--run", "--device=cpu", "--size=M=33,N=132"];
   cutecc("compare", unrolled, rolled, ...run, `--report=${page("pair")}`);
+  // Other tiles, without the zeroing of one operand.
+  const edited = path.join(BUILT, "edited_add.py");
+  const original = readFileSync(path.join(REPOSITORY, "examples", "elementwise_add.py"), "utf8");
+  const changes: [string, string][] = [
+    ["make_ordered_layout((4, 32)", "make_ordered_layout((2, 64)"],
+    ["make_ordered_layout((4, 4)", "make_ordered_layout((8, 2)"],
+    ["    fragment_b.fill(0)\n", ""],
+    ["    element = cute", "    # The copies are of one element each.\n    element = cute"],
+  ];
+  writeFileSync(edited, changes.reduce((text, [before, after]) => text.replace(before, after), original));
+  compile("edited", [edited]);
+  cutecc("compare", unrolled, path.join(BUILT, "edited"), `--report=${page("pair-edited")}`);
+  const python = path.join(path.dirname(CUTECC), "python");
+  cutecc("watch", "--lines", "--pairs", `--output=${path.join(BUILT, "watched")}`, "--", python, "web/test/inputs/watched.py");
   const whole = readFileSync(page("elementwise_add"));
   const data = whole.indexOf("data-chunk=");
   writeFileSync(page("cut-off"), whole.subarray(0, data + (whole.length - data) * 0.4));
@@ -32,7 +46,11 @@ export default function makePages(): void {
 }
 
 function cutecc(...words: string[]): void {
-  execFileSync(CUTECC, words, { cwd: REPOSITORY, stdio: "pipe" });
+  execFileSync(CUTECC, words, {
+    cwd: REPOSITORY,
+    stdio: "pipe",
+    env: { ...process.env, CUTE_DSL_ARCH: "sm_90a" },
+  });
 }
 
 function compile(name: string, options: string[]): void {

@@ -10,14 +10,15 @@ from report_pages import Page, check_sound
 
 import cutecc
 from cutecc.errors import UsageError
-from cutecc.record import Artifact, Compilation, KernelResources, Resumed, Step, Versions
+from cutecc.record import Analysis, Artifact, Compilation, KernelResources, Remark, Resumed, Step, Versions
 from cutecc.record.folder import RecordFolder, read_folder
-from cutecc.record.stages import StageWriter, create
+from cutecc.record.stages import StageWriter, UserLines, create
 from cutecc.report.listings import llvm_ir_listing, ptx_listing, sass_listing
 from cutecc.report.pair import OutputPair, Results, RunPair, Times, pair_of
 from cutecc.report.pair_page import code_of, write_pair_report
 from cutecc.report.sass_places import sass_functions
 from cutecc.report.stage_text import Function
+from cutecc.support.locations import Frame
 
 PTX = """\
 .version 8.0
@@ -38,14 +39,17 @@ PTX = """\
 """
 
 
-def record(folder: Path, stages: dict[int, str], resumed: Resumed | None = None) -> Compilation:
-    """A small record in a folder, of two passes."""
+def record(
+    folder: Path, stages: dict[int, str], resumed: Resumed | None = None, lines: UserLines | None = None
+) -> Compilation:
+    """A small record in a folder, of two passes; with `lines` each line of a module is of the second of `k.py`."""
     stored = RecordFolder(folder)
     path = stored.reserve("k.stages")
-    create(path)
+    create(path, lines)
     writer = StageWriter(path)
     for index, text in stages.items():
-        writer.add_stage(index, text, [None] * text.count("\n"))
+        place = (Frame("k.py", 2, 5),) if lines else None
+        writer.add_stage(index, text, [place] * text.count("\n"))
     (folder / "k.ptx").write_text(PTX)
     compilation = Compilation("k", "sm_80", "canonicalize,cse", Versions("0", "3", "4.8.1", "built in"), status="ok")
     steps = [Step(index, name, name, "wheel") for index, name in ((1, "canonicalize"), (2, "cse"))]
@@ -88,6 +92,26 @@ def test_a_page_holds_the_comparison_and_the_texts_of_both(
     assert chunks["a:stage:1"]["text"] == "module {\n  of_a\n}\n"
     assert chunks["b:stage:1"]["text"] == "module {\n  of_b\n}\n"
     assert ".loc" not in chunks["a:listing:k.ptx"]["text"]
+
+
+def test_a_page_holds_the_source_of_both(tmp_path: Path) -> None:
+    a, b = (
+        record(tmp_path / name, {0: "module {\n}\n"}, lines=UserLines(sources={"k.py": text}))
+        for name, text in (("a", "one\ntwo\n"), ("b", "one\nmore\ntwo\n"))
+    )
+    a.analyses = [Analysis("check-spills", 0, remarks=[Remark("warning", "spills 8 bytes", "k.py:2:5")])]
+    page = write_pair_report(a, b, tmp_path / "pair.html").path
+    chunks = Page.at(page).chunks
+    assert chunks["sources"] == [{"a": "k.py", "b": "k.py", "stretches": [[1, 1, 1, True], [2, 3, 2, True]]}]
+    assert chunks["b:user-lines"]["sources"] == {"k.py": "one\nmore\ntwo\n"}
+    assert chunks["a:places:0"] == [[["k.py", 2, 5]]]
+    assert chunks["a:stage:0"]["places"] == [0, 0]
+    listing = chunks["a:listing:k.ptx"]
+    add = listing["text"].split("\n").index("\tadd.s32 \t%r1, %r2, 1;")
+    assert listing["table"][listing["places"][add]] == [["k.py", 3, 6]]
+    assert chunks["pair"]["remarks"][0]["a_line"] == ["k.py", 2]
+    assert "remarks: 1 in A alone" in Page.at(page).all("li")
+    assert "k.py:2:5: spills 8 bytes" in Page.at(page).all("td")
 
 
 def test_without_javascript_there_is_a_summary(two: tuple[Compilation, Compilation], tmp_path: Path) -> None:

@@ -24,7 +24,8 @@ from cutecc.record.stages import CallFrame as Frame
 from cutecc.record.stages import UserLines
 from cutecc.watching import finishing, folder
 from cutecc.watching.finishing import Job, Outcome, wheel_options
-from cutecc.watching.index import index_data, page
+from cutecc.watching.index import index_data
+from cutecc.watching.index_page import page
 from cutecc.watching.journal import Journal
 from cutecc.watching.recorder import Recorder
 from cutecc.watching.recording import Recording, decode_lines, encode_lines, read
@@ -297,9 +298,9 @@ def test_hostile_names_stay_text(tmp_path: Path) -> None:
     outcome = Outcome(Job("0" * 32, kernel, HOSTILE, "plain"), compilation, HOSTILE, has_report=True)
     program = {"command": HOSTILE, "status": 0, "ended": HOSTILE}
     text = page(index_data(recording, [outcome], program))
-    assert "<script" not in text
+    assert text.count("<script") == 1, "that of the page itself"
     assert text.count("&lt;script&gt;alert(1)") > 8
-    assert text.count("<td>") == 11
+    assert text.count("<td") == 11
 
 
 def test_several_kernels_of_one_launch_are_told_apart(tmp_path: Path) -> None:
@@ -315,7 +316,7 @@ def test_several_kernels_of_one_launch_are_told_apart(tmp_path: Path) -> None:
     text = page(index_data(Recording(tmp_path), [outcome]))
     assert "first: 32<br>second: 255" in text
     assert "first: 12 B<br>second: 12 B" in text
-    assert "<td>2 remarks, 1 warning</td>" in text
+    assert ">2 remarks, 1 warning</td>" in text
     assert "<td>ok</td>" in text
     assert "did not end" in text
     assert Page(text.encode()).title == "Watched kernels", "each element is ended where it may be"

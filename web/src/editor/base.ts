@@ -6,7 +6,7 @@ import { EditorView, highlightActiveLine, highlightActiveLineGutter, keymap } fr
 import type { Document } from "../documents";
 import { linkingExtensions } from "../linking";
 import { ownerMarks } from "../panels/owners";
-import { pair, place } from "../store";
+import { place } from "../store";
 import { colours } from "./colours";
 import { folds, toggleFoldAtCaret } from "./folds";
 import { type LineMap, documentLine, lineMap } from "./lines";
@@ -31,7 +31,6 @@ export function baseExtensions(document: Document, map: LineMap, label: string):
     highlightActiveLineGutter(),
     picking(pick, [{ key: "Enter", run: toggleFoldAtCaret }]),
     keymap.of(standardKeymap),
-    // A page of two records has no source to lead to.
-    pair.peek() === null ? linkingExtensions(document) : [],
+    linkingExtensions(document),
   ];
 }

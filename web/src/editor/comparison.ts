@@ -16,7 +16,7 @@ import { baseExtensions } from "./base";
 import { foldMarks, folding } from "./folds";
 import { listed } from "./lines";
 import { type Shown, foldingSlot, shownOf } from "./text";
-import { aliasLines, allStretches, openStretch, stretchOpened, stretchesOf, unchangedFolded } from "./unchanged";
+import { aliasLines, allStretches, openLine, openStretch, stretchOpened, stretchesOf, unchangedFolded } from "./unchanged";
 import { visibleLines } from "./visible";
 
 /** A document, or the function of it that is compared: `offset` is its first line. */
@@ -112,12 +112,13 @@ function folded(changed: Uint8Array, aliases: number, views: () => EditorView[])
     open(stretch);
     return true;
   };
+  const openAt = (line: number) => {
+    const stretch = stretchAt(line);
+    if (stretch >= 0) open(stretch);
+  };
   return {
-    extension: [field, openStretch.of(open), keymap.of([{ key: "Enter", run: openAtCaret }])],
-    open: (line) => {
-      const stretch = stretchAt(line);
-      if (stretch >= 0) open(stretch);
-    },
+    extension: [field, openStretch.of(open), openLine.of(openAt), keymap.of([{ key: "Enter", run: openAtCaret }])],
+    open: openAt,
   };
 }
 

@@ -49,6 +49,8 @@ export function stretchesOf(changed: Uint8Array, aliases = 0): Stretch[] {
   return found;
 }
 
+/** Opens the stretch that an editor's line, from 1, is folded in. */
+export const openLine = Facet.define<(line: number) => void>();
 /** Opens the stretch of that number in every editor of a comparison. */
 export const openStretch = Facet.define<(stretch: number) => void>();
 export const stretchOpened = StateEffect.define<number>();

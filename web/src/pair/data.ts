@@ -1,6 +1,6 @@
 /** Chunk `pair`: two records side by side, as `cutecc/report/pair.py` has them. `a` is the first record, `b` the second. */
 
-import type { KernelResources, Resumed } from "../data";
+import type { KernelResources, Remark, Resumed } from "../data";
 
 export interface PairSide {
   /** The folder or bundle, as the user named it. */
@@ -97,6 +97,30 @@ export interface Pair {
   resources: { kernel: string; a: KernelResources | null; b: KernelResources | null }[];
   instructions: { kernel: string; a: Record<string, number> | null; b: Record<string, number> | null }[];
   instructions_of: "SASS" | "PTX" | null;
+  /** Those of one alone first, then those whose numbers differ; missing in older pages. */
+  remarks?: RemarkPair[];
   notes: string[];
   results: Results | null;
+}
+
+/** Lines that follow each other in both files and belong together: the first of each, from 1, how many, whether they are the same. */
+export type Stretch = [a: number, b: number, lines: number, same: boolean];
+
+/** Chunk `sources`: the files of both, the user's own first. A file that only one has stands alone. */
+export interface SourcePair {
+  a: string | null;
+  b: string | null;
+  /** In order; lines between them are of one file alone. */
+  stretches: Stretch[];
+}
+
+/** A remark of one of them or of both. */
+export interface RemarkPair {
+  /** The analysis or the pass. */
+  by: string;
+  a: Remark | null;
+  b: Remark | null;
+  /** File and line that it is about. */
+  a_line: [file: string, line: number] | null;
+  b_line: [file: string, line: number] | null;
 }

@@ -2,9 +2,11 @@
 
 import type { ComponentChildren } from "preact";
 import type { KernelResources } from "../data";
+import { openSide } from "../layout";
 import { percentOf } from "../numbers";
 import { resumedText } from "../status";
 import { selected, stops } from "../store";
+import { type FoundRemark, pairTab, remarks } from "./source-state";
 import type { OutputPair, Pair, PairSide, Results, RunPair } from "./data";
 
 export function PairOverview({ pair }: { pair: Pair }) {
@@ -74,12 +76,38 @@ function Verdict({ pair }: { pair: Pair }) {
           <Link id="listing:SASS">Machine code</Link>: {pair.same_cubin ? "the same cubin" : "the cubins differ"}.
         </li>
       )}
+      <RemarksVerdict />
       {pair.notes.map((note) => (
         <li key={note} class="muted">
           {note}
         </li>
       ))}
     </ul>
+  );
+}
+
+/** How many remarks differ, and in what. */
+function RemarksVerdict() {
+  const count = (kind: FoundRemark["kind"]) => remarks.value.filter((each) => each.kind === kind).length;
+  const said = (
+    [
+      ["only A", "in A alone"],
+      ["only B", "in B alone"],
+      ["changed", "in both with other numbers"],
+    ] as const
+  ).flatMap(([kind, where]) => (count(kind) > 0 ? [`${number(count(kind))} remark${count(kind) === 1 ? "" : "s"} ${where}`] : []));
+  if (said.length === 0) return null;
+  const show = () => {
+    pairTab.value = "remarks";
+    openSide(true);
+  };
+  return (
+    <li>
+      <button type="button" class="link" onClick={show}>
+        Remarks
+      </button>
+      : {said.join(", ")}.
+    </li>
   );
 }
 

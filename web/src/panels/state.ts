@@ -5,6 +5,7 @@ import { load } from "../chunks";
 import type { CallFrame, Counters, KernelMix, Layouts, LineHistory, Mix, Place, UserLines } from "../data";
 import { type Document, documentOf } from "../documents";
 import { whenIdle } from "../idle";
+import { chainsOf as chainsOfSide, selectedLine } from "../pair/sides";
 import { history, manifest, mode, notice, place, selected, stop, stops, userLine } from "../store";
 import { Chains, lineKey, userLineOf } from "./chains";
 import { LineIndex } from "./line-index";
@@ -26,14 +27,25 @@ export const picked = signal<{ place: Place; chains: CallFrame[][] } | null>(nul
 
 const indices = new WeakMap<Document, { index: LineIndex; chains: Chains }>();
 
+/** The call chains of the record that a document is of. */
+export function chainsOf({ side }: Document): Chains {
+  return side === undefined ? chains.value : chainsOfSide[side].value;
+}
+
+/** The selected line of the user's in the record that a document is of. */
+export function selectedLineOf({ side }: Document): { file: string; line: number } | null {
+  return side === undefined ? userLine.value : selectedLine[side].value;
+}
+
 /** The index of a document, made when it is first asked for. */
 export function indexOf(document: Document): LineIndex {
   const known = indices.get(document);
-  if (known !== undefined && known.chains === chains.value) return known.index;
+  const chains = chainsOf(document);
+  if (known !== undefined && known.chains === chains) return known.index;
   const { listing } = document;
   const counts = listing?.kind === "sass" ? (line: number) => (listing.classes[line] ?? 0) >= 0 : undefined;
-  const index = new LineIndex(document.places, document.table, chains.value, counts);
-  indices.set(document, { index, chains: chains.value });
+  const index = new LineIndex(document.places, document.table, chains, counts);
+  indices.set(document, { index, chains });
   return index;
 }
 
