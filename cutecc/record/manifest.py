@@ -12,7 +12,7 @@ from cutecc.record.compilation import ArtifactKind, Compilation
 from cutecc.support import forks
 
 SCHEMA = "cutecc/compilation"
-MAJOR, MINOR = 1, 7
+MAJOR, MINOR = 1, 8
 """A new optional key raises the minor version; readers refuse a newer major one and ignore keys they do not know."""
 
 _REIMPLEMENTATION: Final = "stand-in"
