@@ -8,6 +8,7 @@ import click
 
 from cutecc.cli.records import StageText
 from cutecc.errors import RecordError, UsageError
+from cutecc.passes.generation.choice import PASSES
 from cutecc.record import Compilation
 from cutecc.record.llvm_passes import LlvmPass, LlvmPasses, llvm_passes
 from cutecc.report.stage_text import Position
@@ -36,7 +37,7 @@ def code_after(compilation: Compilation, selector: str) -> tuple[StageText, list
     Raises `UsageError` when there is none.
     """
     module, each = _choose(compilation, selector)
-    return _text(each), module.table
+    return _text(compilation, each), module.table
 
 
 def code_before(compilation: Compilation, selector: str) -> StageText:
@@ -51,7 +52,7 @@ def code_before(compilation: Compilation, selector: str) -> StageText:
             f"{selector} is the first of LLVM's passes that has such code",
             hints=["cutecc show --llvm prints the LLVM IR that LLVM was given"],
         )
-    return _text(earlier)
+    return _text(compilation, earlier)
 
 
 def llvm_lines(compilation: Compilation) -> Iterator[str]:
@@ -63,8 +64,10 @@ def llvm_lines(compilation: Compilation) -> Iterator[str]:
             yield click.style("     of so large a module, the most important of LLVM's passes", dim=True)
 
 
-def _text(each: LlvmPass) -> StageText:
-    return StageText(Position(0, PREFIX + each.selector, 0), each.text.split("\n")[:-1], 0, each.places)
+def _text(compilation: Compilation, each: LlvmPass) -> StageText:
+    step = compilation.step(PASSES["llvm"])
+    position = Position(step.index if step else 0, PREFIX + each.selector, 0)
+    return StageText(position, each.text.split("\n")[:-1], 0, each.places)
 
 
 def _choose(compilation: Compilation, selector: str) -> tuple[LlvmPasses, LlvmPass]:
@@ -80,7 +83,7 @@ def _choose(compilation: Compilation, selector: str) -> tuple[LlvmPasses, LlvmPa
     names = [PREFIX + each.selector for module in modules for each in module.passes]
     if names:
         raise UsageError(f"no pass {selector} of LLVM changed anything", hints=did_you_mean(selector, names))
-    if compilation.step("cuda-to-binary") is not None:
+    if compilation.step(PASSES["nvvm"]) is not None:
         raise RecordError(
             f"the record of {compilation.name} has no passes of LLVM: {_CLOSED}",
             hints=["--pipeline open or --backend llvm has LLVM generate it"],

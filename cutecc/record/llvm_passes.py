@@ -22,6 +22,8 @@ SUFFIXES: dict[CodeKind, str] = {"llvm-ir": ".ll", "machine-ir": ".mir"}
 """Of files that hold such code."""
 SUFFIX = ".llvm-passes"
 """Of the artifact."""
+GIVEN = "input"
+"""What stands for what LLVM was given, as the first of its passes."""
 
 _MOST_BYTES = 1 << 29
 """Of an artifact, expanded."""
@@ -66,7 +68,7 @@ class LlvmPasses(msgspec.Struct, frozen=True):
     table: list[Place] = []
     """The places that numbers stand for."""
     passes: list[LlvmPass] = []
-    """In the order in which they ran; empty where only what was missed is kept."""
+    """In the order in which they ran, behind what LLVM was given; empty where only what was missed is kept."""
     missed: list[MissedOptimisation] = []
     partly: bool = False
     """Whether only some of the passes were looked at, as the module is large: what others changed shows with the next

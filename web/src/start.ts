@@ -2,7 +2,7 @@
 
 import { readAddress, writeAddress } from "./address";
 import { chunkNames, load } from "./chunks";
-import type { History, Manifest } from "./data";
+import type { History, LlvmIndex, Manifest } from "./data";
 import { whenIdle } from "./idle";
 import { startLinking } from "./linking";
 import type { Pair } from "./pair/data";
@@ -14,8 +14,9 @@ import { followTheme } from "./theme";
 export async function start(): Promise<void> {
   followTheme();
   if (chunkNames().includes("pair")) return await startPair();
-  manifest.value = await load<Manifest>("manifest");
-  stops.value = stopsOf(manifest.value, chunkNames());
+  const [record, llvm] = await Promise.all([load<Manifest>("manifest"), load<LlvmIndex>("llvm")]);
+  manifest.value = record;
+  stops.value = stopsOf(record, chunkNames(), llvm);
   if (manifest.value?.status === "failed") {
     const last = stops.value.findLast((stop) => stop.chunk !== null && stop.kind !== "listing");
     if (last) selected.value = last.id;

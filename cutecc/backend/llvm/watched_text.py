@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import msgspec
 
 from cutecc.errors import SourceLocation
-from cutecc.record.llvm_passes import CodeKind, LlvmPass, MissedOptimisation
+from cutecc.record.llvm_passes import GIVEN, CodeKind, LlvmPass, MissedOptimisation
 from cutecc.support.locations import Frame, Place, place_of
 
 _EVENT = re.compile(
@@ -24,7 +24,7 @@ _EVENT = re.compile(
     re.MULTILINE,
 )
 _ARGUMENT = re.compile(r"(?P<title>.*) \((?P<argument>[\w-]+)\)(?: on (?P<function>.*))?")
-"""Of the code generator's passes: `Register Coalescer (register-coalescer) on f`; without `on f` of those on LLVM IR."""
+"""Of the code generator's passes: `Register Coalescer (register-coalescer) on f`; of those on LLVM IR no `on f`."""
 _DEFINE = re.compile(r'define\s[^@]*@("[^"]*"|[\w.$-]+)\(')
 _MACHINE = "# Machine code for function "
 _PLACE = re.compile(r" ?; ?([^;\"]*:\d+(?::\d+)?(?: @\[ .*\])?)$")
@@ -110,6 +110,7 @@ class Heard:
     """What LLVM has told of a module."""
 
     passes: list[LlvmPass]
+    """The first is what LLVM was given."""
     missed: list[MissedOptimisation]
 
 
@@ -153,7 +154,8 @@ class _Reader:
         self._manager = -1
         self._runs = Counter[str]()
         self._was_loop = False
-        self.passes: list[LlvmPass] = []
+        given = _joined(self._functions.values())
+        self.passes = [LlvmPass(GIVEN, "", "llvm-ir", None, None, *given)]
         self._heard = Counter[MissedOptimisation]()
         """By the run of the pass that runs."""
         self.missed: dict[MissedOptimisation, int] = {}
