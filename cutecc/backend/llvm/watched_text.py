@@ -82,10 +82,11 @@ class Places:
         return self._by_frame.get(text.removesuffix(":0"), -1)
 
     def _number(self, text: str) -> int:
-        frames = [frame for part in text.replace(" ]", "").split(" @[ ") if (frame := self._frame(part))]
-        if not frames:
+        parts = text.replace(" ]", "").split(" @[ ")
+        inner, outer = self._frame(parts[0]), self._frame(parts[-1])
+        if outer is None:  # whose line it is, nobody knows
             return -1
-        place = place_of((frames[0], frames[-1]) if frames[0] != frames[-1] else (frames[0],))
+        place = place_of((outer,) if inner is None or inner == outer else (inner, outer))
         return self._places.setdefault(place, len(self._places))
 
     def _frame(self, text: str) -> Frame | None:

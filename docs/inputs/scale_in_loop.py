@@ -1,8 +1,4 @@
-"""Scale and sum rows, in loops that LLVM leaves as they are although each has work that need not be there.
-
-Exercises what LLVM says that it could not do: the scale is loaded in each turn, as the stores may change it, and a loop
-whose number of turns is known only when it runs is not unrolled although the kernel asks for that.
-"""
+"""Scale numbers and add the scale, in two loops that LLVM leaves as they are (docs/checking.md)."""
 
 # cutecc: entry = "scale"
 # cutecc: target = "sm_80"
