@@ -57,7 +57,7 @@ def test_it_begins_with_schema_and_version() -> None:
     body = json.loads(manifest.encode(small()))
     assert list(body)[:2] == ["schema", "version"]
     assert body["schema"] == "cutecc/compilation"
-    assert body["version"] == "1.7"
+    assert body["version"] == "1.8"
 
 
 @pytest.mark.parametrize("version", ["2.0", "2", "10.0", "", "one", "-1.0", "x.1"])
