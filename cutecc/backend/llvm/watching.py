@@ -53,8 +53,12 @@ def watch(options: tuple[str, ...], job: Job, with_code: bool) -> Watched:
     Once in a process. Raises as `generation.generate`, which has made the same code before.
     """
     generation.start(options)
+    # Before anything runs: LLVM reads it once.
+    is_filtered = with_code and len(job.text) > _LARGE
+    if is_filtered:
+        _set(f"-filter-passes={','.join(_OF_LARGE)}")
     reports = _reports(options, job) if with_code else []
-    _set(*_REMARKS, *(_PASSES if with_code else ()), *(_filter(job) if with_code else ()))
+    _set(*_REMARKS, *(_PASSES if with_code else ()))
     module = _llvm().parse_assembly(f'target triple = "{generation.TRIPLE}"\n{job.text}')
     before = str(module)
     places = Places(job.text)
@@ -63,7 +67,7 @@ def watch(options: tuple[str, ...], job: Job, with_code: bool) -> Watched:
         told = heard()
     found = read(told, places, before, reports)
     passes = found.passes if with_code else []
-    return Watched(made.ptx, LlvmPasses(places.table, passes, found.missed, partly=bool(_filter(job))))
+    return Watched(made.ptx, LlvmPasses(places.table, passes, found.missed, partly=is_filtered))
 
 
 def _llvm() -> Any:
@@ -73,10 +77,6 @@ def _llvm() -> Any:
 def _set(*options: str) -> None:
     for option in options:
         _llvm().set_option("cutecc", option)
-
-
-def _filter(job: Job) -> tuple[str, ...]:
-    return (f"-filter-passes={','.join(_OF_LARGE)}",) if len(job.text) > _LARGE else ()
 
 
 def _reports(options: tuple[str, ...], job: Job) -> list[str]:

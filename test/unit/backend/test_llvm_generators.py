@@ -178,6 +178,18 @@ def test_watching_changes_no_code(with_code: bool) -> None:
     assert ("LICM" in names, "nvptx-isel" in names) == (with_code, with_code)
 
 
+def test_of_a_large_module_only_the_most_important_passes_are_looked_at() -> None:
+    lines = "".join(f"  %{number} = add i32 %{number - 1}, 1\n" for number in range(2, 4000))
+    comment = f"; {'long ' * 120_000}\n"  # which is the size of the module, and costs nothing
+    body = f"  %1 = add i32 %n, 1\n{lines}  store i32 %3999, ptr %p\n  ret void\n"
+    text = f"{comment}define ptx_kernel void @f(ptr %p, i32 %n) {{\n{body}}}\n"
+    watched = generators.watch(OPTIONS, Job(text, "sm_80", 88, 3), with_code=True)
+    names = {each.name for each in watched.passes.passes}
+    assert watched.passes.partly
+    assert "EarlyCSE" in names or "InstCombine" in names
+    assert not names & {"GlobalOpt", "PostOrderFunctionAttrs", "IPSCCP"}
+
+
 def test_what_ends_llvm_ends_no_more_while_it_is_watched() -> None:
     with pytest.raises(ToolError, match="while its passes were watched"):
         generators.watch(OPTIONS, ENDS, with_code=True)
