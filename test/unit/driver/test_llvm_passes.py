@@ -61,8 +61,8 @@ def test_passes_go_from_what_llvm_was_given_to_machine_code(module: LlvmPasses) 
 def test_the_last_code_is_that_of_the_ptx(module: LlvmPasses, folder: Path) -> None:
     last = module.passes[-1].text
     ptx = (folder / "watched/scale.ptx").read_text()
-    assert last.count("LD_i32") == len(re.findall(r"\bld\.\S+ ", ptx))
-    assert last.count("ST_i32") == len(re.findall(r"\bst\.\S+ ", ptx))
+    assert last.count("LD_i32") == len(re.findall(r"\bld\.\w+\.b32 ", ptx))
+    assert last.count("ST_i32") == len(re.findall(r"\bst\.\w+\.b32 ", ptx))
 
 
 def test_lines_of_the_code_are_lines_of_the_source(module: LlvmPasses) -> None:
