@@ -65,7 +65,7 @@ def encode(
     """The entry of a compilation that succeeded; its first `own_warnings` warnings are about that request alone.
 
     `kept_as` is its name in the store. What says who asked is one line for people, with `entry`, what was asked for of
-    the file. The texts of dumps and stages are left out.
+    the file. The texts of dumps and stages are left out, also of LLVM's passes.
     """
     kept = replace(
         compilation,
@@ -76,7 +76,7 @@ def encode(
         warnings=compilation.warnings[own_warnings:],
         traced=None,
         steps=[msgspec.structs.replace(step, dump=None, dump_before=None) for step in compilation.steps],
-        artifacts=[artifact for artifact in compilation.artifacts if artifact.kind != "stages"],
+        artifacts=[each for each in compilation.artifacts if each.kind not in ("stages", "llvm-passes")],
         cached=False,
     )
     files = {artifact.file: compilation.files[artifact.file] for artifact in kept.artifacts}

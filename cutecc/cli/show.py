@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import click
 
 from cutecc.cli.again import with_stages
+from cutecc.cli.llvm_passes import check_no_function, code_after, is_of_llvm, llvm_lines
 from cutecc.cli.paging import When, in_colour, paging_options, width
 from cutecc.cli.paging import show as show_lines
 from cutecc.cli.records import (
@@ -24,6 +25,7 @@ from cutecc.cli.records import (
 )
 from cutecc.cli.sass_listing import sass_listing
 from cutecc.errors import RecordError, UsageError
+from cutecc.passes.generation.choice import PASSES
 from cutecc.record import ArtifactKind, Compilation
 from cutecc.record.stages import Stages, stages_of
 from cutecc.report.code import listings_of
@@ -48,7 +50,9 @@ _NAMES: dict[ArtifactKind, str] = {"ptx": "PTX", "sass": "SASS", "llvm-ir": "LLV
 
 @click.command(epilog=_EPILOG)
 @record_argument
-@click.option("--after", metavar="PASS", help="The module after PASS: a name, cse#2, a number, traced or last.")
+@click.option(
+    "--after", metavar="PASS", help="The module after PASS: a name, cse#2, a number, traced, last, llvm:LICM."
+)
 @function_option
 @click.option("--locations", is_flag=True, help="Say beside each operation or instruction where it comes from.")
 @click.option("--ptx", is_flag=True, help="The PTX.")
@@ -83,6 +87,10 @@ def show(
     if kind:
         _need(compilation, kind)
         lines = _code(compilation, kind, function, locations, columns=not raw)
+    elif after is not None and is_of_llvm(after):
+        check_no_function(function)
+        text, table = code_after(compilation, after)
+        lines = _stage(text, table, locations=locations, fold=False)
     else:
         compilation = with_stages(compilation, record)
         stages = stages_of(compilation)
@@ -91,7 +99,7 @@ def show(
         else:
             position = choose_stage(compilation, stages, after or "last", function)
             text = text_of(compilation, stages, position, function)
-            lines = _stage(text, stages, locations=locations, fold=not no_fold)
+            lines = _stage(text, stages.places, locations=locations, fold=not no_fold)
     show_lines(lines, colour=in_colour(colour), pager=not no_pager)
 
 
@@ -112,6 +120,8 @@ def _list(compilation: Compilation, stages: Stages) -> Iterator[str]:
         yield click.style(str(compilation.resumed), bold=compilation.resumed.edited)
     changed = {*stages.indices}
     for position in positions(compilation, stages):
+        if position.name == PASSES["llvm"]:
+            yield from llvm_lines(compilation)
         count = ""
         if position.index in changed:
             count = f"{stages.after(position.index).text.count(chr(10)):>7} lines"
@@ -121,11 +131,11 @@ def _list(compilation: Compilation, stages: Stages) -> Iterator[str]:
         yield click.style(f"failed in {compilation.failure.stage}", fg="red")
 
 
-def _stage(text: StageText, stages: Stages, *, locations: bool, fold: bool) -> Iterator[str]:
-    names = _names(stages.places)
+def _stage(text: StageText, table: Sequence[Place], *, locations: bool, fold: bool) -> Iterator[str]:
+    names = _names(table)
     for line, number in zip(text.lines, text.places, strict=True):
         shown = fold_types(line) if fold else line
-        place = stages.places[number] if number >= 0 else None
+        place = table[number] if number >= 0 else None
         yield f"{shown}  {_beside(place, names)}" if locations and place else shown
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from cutecc.compilation.llvm_dumps import write_llvm_dumps
 from cutecc.compilation.request import HOST_FORM, CompileRequest
 from cutecc.errors import PassError, SourceLocation, ToolError, UsageError
 from cutecc.passes.base import Pass
@@ -16,7 +17,7 @@ from cutecc.passes.manager import Observer, Position
 from cutecc.passes.nvidia import codegen
 from cutecc.passes.nvidia.codegen import CodeGeneration
 from cutecc.passes.pipeline import Pipeline
-from cutecc.record import Artifact, ArtifactKind, Compilation, Remark, host_program
+from cutecc.record import Artifact, ArtifactKind, Compilation, Remark, host_program, llvm_passes
 from cutecc.record.assembly import tied
 from cutecc.record.folder import RecordFolder, file_name
 from cutecc.record.naming import short_kernel_name
@@ -37,6 +38,8 @@ class ArtifactCollector(Observer):
         self._target = Target.parse(request.target)
         self._scratch = scratch
         self._generation: KeptGeneration | None = None
+        self._position: Position | None = None
+        """Where it ran."""
         self._llvm_ir: Mapping[str, str] = {}
         self._lost: LostAccesses = {}
         given = request.host
@@ -83,6 +86,7 @@ class ArtifactCollector(Observer):
         if position.pass_.name == HOST_FORM:
             self._translate_host(module)
         if position.pass_ is self._generation:
+            self._position = position
             self._log = codegen.assembler_log(module)
 
     def _translate_host(self, module: ir.Module) -> None:
@@ -140,6 +144,7 @@ class ArtifactCollector(Observer):
         add = _Adder(compilation, folder, file_name(self._request.name))
         ptx = self._generation.ptx()
         self._add_texts(add, ptx)
+        self._add_llvm_passes(add, compilation, folder)
         if self._request.options.observe:
             compilation.warnings += self._host_accesses
         for number, cubin in enumerate(self._cubins(ptx)):
@@ -169,6 +174,22 @@ class ArtifactCollector(Observer):
 
             for text in ptx:
                 add("ptx", ".ptx", text.encode(), instruction_places(text, self._lost))
+
+    def _add_llvm_passes(self, add: _Adder, compilation: Compilation, folder: RecordFolder | None) -> None:
+        """What LLVM did, where somebody asks and it was LLVM; a warning says why that cannot be told."""
+        generation, options = self._generation, self._request.options
+        if not isinstance(generation, LlvmGeneration) or not options.watches_llvm:
+            return
+        try:
+            found = [*generation.passes(with_code=options.keeps_llvm_code)]
+        except ToolError as error:
+            why = "; ".join([error.message, *error.notes])
+            compilation.warnings.append(Remark("warning", f"what LLVM's passes did is not known: {why}"))
+            return
+        for each in found:
+            add("llvm-passes", llvm_passes.SUFFIX, llvm_passes.encode(each))
+        if folder and options.dumps.after and self._position:
+            write_llvm_dumps(found, self._position, folder)
 
     def _observe(self, compilation: Compilation, cubin: bytes) -> None:
         """Put down what the kernels of a cubin need of a GPU, and warn of launches that it cannot make."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from cutecc.errors import UsageError
 from cutecc.passes.dumps import DumpChoice
-from cutecc.passes.generation.choice import Backend
+from cutecc.passes.generation.choice import MISSED_OPTIMISATIONS, PASSES, Backend
 from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.passes.pipeline import Pipeline
 from cutecc.passes.registry import Registered
@@ -96,6 +96,16 @@ class CompileOptions:
     def keeps_stages(self) -> bool:
         """Whether the record holds the module after each pass that changed it (`cutecc.record.stages`)."""
         return self.report or bool(self.dumps)
+
+    @property
+    def keeps_llvm_code(self) -> bool:
+        """Whether the record holds the code after each pass of LLVM, where that generates it."""
+        return self.report or bool({"all", PASSES["llvm"]} & {*self.dumps.after})
+
+    @property
+    def watches_llvm(self) -> bool:
+        """Whether the record holds what LLVM says of its passes."""
+        return self.keeps_llvm_code or bool({"all", MISSED_OPTIMISATIONS} & {*self.analyses})
 
     @property
     def trace_options(self) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from cutecc.record.naming import file_name
 from cutecc.support.malformed import MALFORMED
 
 STAGE_MARK = "// cutecc-stage: "
@@ -62,3 +63,8 @@ def read_stage(text: str) -> Stage | None:
 def input_name(offset: int) -> str:
     """What dumps call the module before the first pass of a run, which has `offset` passes behind it."""
     return "traced" if offset == 0 else "input"
+
+
+def numbered(index: int, total: int, name: str) -> str:
+    """What the dump after pass `index`, of so many, is called, without its suffix."""
+    return f"{index:0{max(2, len(str(total)))}d}-{file_name(name)}"

@@ -16,13 +16,13 @@ from cutecc.compilation.events import PassFinished, PassStarted, Said
 from cutecc.errors import PassError, RecordError
 from cutecc.ir.modules import content_hash, to_bytecode
 from cutecc.ir.snapshots import Reading, Request, SnapshotReader
-from cutecc.passes.dumps import DumpChoice, Stage, input_name, stage_line
+from cutecc.passes.dumps import DumpChoice, Stage, input_name, numbered, stage_line
 from cutecc.passes.manager import Observer, Position
 from cutecc.passes.pipeline import Pipeline
 from cutecc.passes.summaries import summary_of
 from cutecc.passes.verifying import verify_after
 from cutecc.record import Artifact, Compilation, Remark, Step
-from cutecc.record.folder import RecordFolder, file_name
+from cutecc.record.folder import RecordFolder
 from cutecc.record.stages import UserLines, create, stages_file
 from cutecc.support.forks import TemporaryFolder
 
@@ -151,7 +151,7 @@ class SnapshotRecorder(Observer):
         """The module before the pass that runs."""
         self._after: set[int] = set()
         self._before: set[int] = set()
-        self._digits = 2
+        self._total = 0
         self._stages = self._create_stages(lines) if keep_stages else None
 
     def _create_stages(self, lines: UserLines | None) -> Path:
@@ -166,7 +166,7 @@ class SnapshotRecorder(Observer):
         return path
 
     def started(self, pipeline: Pipeline, module: ir.Module) -> None:
-        self._digits = max(2, len(str(self._offset + len(pipeline))))
+        self._total = self._offset + len(pipeline)
         self._after = self._chosen(pipeline, self._dumps.after)
         self._before = self._chosen(pipeline, self._dumps.before)
         self._latest = bytecode = to_bytecode(module)
@@ -274,4 +274,4 @@ class SnapshotRecorder(Observer):
         return pipeline.positions(selector)
 
     def _name(self, index: int, name: str, suffix: str) -> str:
-        return f"{index:0{self._digits}d}-{file_name(name)}{suffix}.mlir"
+        return f"{numbered(index, self._total, name)}{suffix}.mlir"

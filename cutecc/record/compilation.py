@@ -23,7 +23,9 @@ Provider = Literal["wheel", "reimplementation", "composite", "cutecc", "plugin"]
 """Who runs a pass: the installed wheel, our Python version of a pass it hides, a stretch of its pipeline that only
 runs as a whole, a pass of cutecc's own, or one from a file or another package."""
 
-ArtifactKind = Literal["llvm-ir", "ptx", "cubin", "sass", "host-program", "reproducer", "stages", "counters"]
+ArtifactKind = Literal[
+    "llvm-ir", "ptx", "cubin", "sass", "host-program", "reproducer", "stages", "counters", "llvm-passes"
+]
 
 
 class Parameter(msgspec.Struct, frozen=True):

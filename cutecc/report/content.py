@@ -18,6 +18,7 @@ from cutecc.report.code import Code
 from cutecc.report.grades import cost_of, grade_of
 from cutecc.report.history import histories
 from cutecc.report.listings import Listing
+from cutecc.report.llvm_code import llvm_chunks
 from cutecc.report.mapping import Mix, mix_of_record, share_text
 from cutecc.report.pictures import layout_pictures
 from cutecc.report.summary import reproducer
@@ -76,6 +77,7 @@ class _Collector:
             *self._part("reproducer", self._reproducer),
             *self._part("IR", self._stage_chunks),
             *self._part("code", self._listings),
+            *self._part("passes of LLVM", lambda: llvm_chunks(compilation)),
             *self._part("instruction mix", self._instruction_mix),
             *self._part("history of lines", self._history),
             *self._part("layouts", self._layouts),

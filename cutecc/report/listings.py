@@ -15,7 +15,7 @@ from cutecc.report.stage_text import Function
 from cutecc.sass import SassFunction
 from cutecc.support.locations import REASONS, Frame, InstructionPlace, Owner, Place, place_of
 
-Kind = Literal["ptx", "sass", "llvm-ir"]
+Kind = Literal["ptx", "sass", "llvm-ir", "machine-ir"]
 
 
 class Listing(msgspec.Struct):

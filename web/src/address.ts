@@ -1,7 +1,7 @@
 /** The view as the address's fragment, so that a place can be kept and passed on. */
 
 import { effect } from "@preact/signals";
-import { SIDE_TABS, base, hideUnchanged, mode, place, selected, shownFunction, sideTab, stops, theme, userLine, usualMode, whose } from "./store";
+import { SIDE_TABS, base, hideLlvm, hideUnchanged, mode, place, selected, shownFunction, sideTab, stops, theme, userLine, usualMode, whose } from "./store";
 
 /** Set what the fragment says; what is missing or makes no sense stays as it is. */
 export function readAddress(): void {
@@ -26,7 +26,9 @@ export function readAddress(): void {
   if (colours === "light" || colours === "dark") theme.value = colours;
   const files = said.get("files");
   whose.value = files === "mine" || files === "library" ? files : "all";
-  hideUnchanged.value = said.get("hide") === "unchanged";
+  const hidden = said.getAll("hide");
+  hideUnchanged.value = hidden.includes("unchanged");
+  hideLlvm.value = hidden.includes("llvm");
 }
 
 /** Keep the fragment up to date from now on, and follow it when the user changes it. */
@@ -44,7 +46,8 @@ export function writeAddress(): void {
     if (sideTab.value !== "history") said.set("tab", sideTab.value);
     if (theme.value !== "system") said.set("theme", theme.value);
     if (whose.value !== "all") said.set("files", whose.value);
-    if (hideUnchanged.value) said.set("hide", "unchanged");
+    if (hideUnchanged.value) said.append("hide", "unchanged");
+    if (hideLlvm.value) said.append("hide", "llvm");
     written = `#${said.toString()}`;
     try {
       window.history.replaceState(null, "", written);

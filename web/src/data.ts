@@ -4,9 +4,9 @@
  * page can grow while a compilation runs; a page that was cut off shows what it holds.
  *
  * Names: `manifest`; `verdict`; `places:N`, `stage:N` and `user-lines` as in the record's stages (`cutecc/record/stages.py`);
- * `listing:FILE`; `history`; `mix`; `layouts`; `counters`; `reproducer`. A page of two records has `pair` (`pair/data.ts`),
- * and `sources`, and of each of them, with `a:` or `b:` before the name, `places:N`, `stage:N`, `user-lines`, `listing:FILE`,
- * `counters`.
+ * `listing:FILE`; `llvm` and `llvm:N`; `history`; `mix`; `layouts`; `counters`; `reproducer`. A page of two records has `pair`
+ * (`pair/data.ts`), and `sources`, and of each of them, with `a:` or `b:` before the name, `places:N`, `stage:N`, `user-lines`,
+ * `listing:FILE`, `counters`.
  */
 
 /** File, line and column from 1; column 0 is none. */
@@ -36,9 +36,9 @@ export interface Stage {
   places: number[];
 }
 
-/** Chunk `listing:FILE`: PTX, SASS or LLVM IR. */
+/** Chunk `listing:FILE`: PTX, SASS or LLVM IR; chunk `llvm:N`: the code after row N of `llvm`. */
 export interface Listing {
-  kind: "ptx" | "sass" | "llvm-ir";
+  kind: "ptx" | "sass" | "llvm-ir" | "machine-ir";
   file: string;
   text: string;
   /** Places of this listing. */
@@ -55,6 +55,26 @@ export interface Listing {
   detail_names?: string[];
   /** Kernels and device functions, lines from 0, the last one included. */
   functions: { name: string; first: number; last: number }[];
+}
+
+/** A pass of LLVM that changed something. */
+export interface LlvmRow {
+  /** As `cutecc show --after llvm:NAME` takes it. */
+  name: string;
+  /** `machine-ir` once instructions are selected. */
+  kind: "llvm-ir" | "machine-ir";
+  /** What it ran on; null for all of the module. */
+  function: string | null;
+  seconds: number | null;
+  /** The row, from 0, with the code before it; null where none has it. */
+  before: number | null;
+}
+
+/** Chunk `llvm`. */
+export interface LlvmIndex {
+  rows: LlvmRow[];
+  /** Whether only the most important passes were looked at, as the module is large. */
+  partly: boolean;
 }
 
 /** Of operations: `rewritten` ones have others in their place. */

@@ -9,7 +9,7 @@ import type { Stop } from "./store";
 /** A stop's text with the place of every line. */
 export interface Document {
   stop: string;
-  kind: "mlir" | "ptx" | "sass" | "llvm-ir";
+  kind: "mlir" | "ptx" | "sass" | "llvm-ir" | "machine-ir";
   lines: string[];
   /** For each line an index into `table`, -1 for none. Lines count from 0. */
   places: ArrayLike<number>;
@@ -42,7 +42,7 @@ function prefixOf(chunk: string): "" | "a:" | "b:" {
 async function open(stop: Stop, chunk: string): Promise<Document | null> {
   const prefix = prefixOf(chunk);
   const of = prefix === "" ? {} : { side: prefix.charAt(0) as Side };
-  if (stop.kind === "listing") {
+  if (stop.kind === "listing" || stop.kind === "llvm") {
     const listing = await load<Listing>(chunk);
     if (listing === null) return null;
     const { kind, text, places, table } = listing;

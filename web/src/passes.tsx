@@ -1,6 +1,7 @@
 /** The list of the traced module, the passes and the listings. */
 
 import type { Step } from "./data";
+import { LlvmRow } from "./about-llvm";
 import { StopList, isFirstListing, optionOf } from "./stop-list";
 import { manifest, stops, type Stop } from "./store";
 
@@ -60,6 +61,7 @@ export function PassList() {
 }
 
 function Row({ stop, current }: { stop: Stop; current: boolean }) {
+  if (stop.llvm !== undefined) return <LlvmRow stop={stop} row={stop.llvm} current={current} />;
   const state = stateOf(stop);
   const { step } = stop;
   const changes = step?.changed === true ? dialectChanges(step).filter((each) => each.before !== each.after) : [];

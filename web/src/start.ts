@@ -2,7 +2,7 @@
 
 import { readAddress, writeAddress } from "./address";
 import { chunkNames, load } from "./chunks";
-import type { History, Manifest, Verdict } from "./data";
+import type { History, LlvmIndex, Manifest, Verdict } from "./data";
 import { whenIdle } from "./idle";
 import { startLinking } from "./linking";
 import type { Pair } from "./pair/data";
@@ -16,8 +16,9 @@ import { followTheme } from "./theme";
 export async function start(): Promise<void> {
   followTheme();
   if (chunkNames().includes("pair")) return await startPair();
-  [manifest.value, verdict.value] = await Promise.all([load<Manifest>("manifest"), load<Verdict>("verdict")]);
-  stops.value = stopsOf(manifest.value, chunkNames());
+  const [record, judged, llvm] = await Promise.all([load<Manifest>("manifest"), load<Verdict>("verdict"), load<LlvmIndex>("llvm")]);
+  [manifest.value, verdict.value] = [record, judged];
+  stops.value = stopsOf(record, chunkNames(), llvm);
   if (manifest.value?.status === "failed") {
     const last = stops.value.findLast((stop) => stop.chunk !== null && stop.kind !== "listing");
     if (last) selected.value = last.id;

@@ -3,14 +3,15 @@
 import { computed } from "@preact/signals";
 import type { ComponentChild } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { filter, hideUnchanged, place, selected, stops, type Stop } from "./store";
+import { filter, hideLlvm, hideUnchanged, place, selected, stops, type Stop } from "./store";
 
 export const listed = computed(() => {
   const wanted = filter.value.trim().toLowerCase();
   return stops.value.filter(
     (stop) =>
       (wanted === "" || stop.title.toLowerCase().includes(wanted) || stop.id === wanted) &&
-      !(hideUnchanged.value && tellsNothing(stop)),
+      !(hideUnchanged.value && tellsNothing(stop)) &&
+      !(hideLlvm.value && stop.kind === "llvm"),
   );
 });
 
@@ -89,6 +90,16 @@ export function StopList({ hides, summary, heads, foot, Row }: Props) {
           />
           {hides}
         </label>
+        {stops.value.some((stop) => stop.kind === "llvm") && (
+          <label class="check">
+            <input
+              type="checkbox"
+              checked={hideLlvm.value}
+              onChange={(event) => (hideLlvm.value = event.currentTarget.checked)}
+            />
+            Hide LLVM's passes
+          </label>
+        )}
         <p class="muted">{summary}</p>
       </div>
       {heads}

@@ -1,6 +1,7 @@
 /** What of a record can be shown: the traced module, the passes, the listings. */
 
-import type { Manifest, Step } from "./data";
+import type { LlvmIndex, Manifest, Step } from "./data";
+import { GENERATION, llvmStops } from "./llvm";
 import type { Stop } from "./store";
 
 const LISTINGS: Record<string, { title: string; rank: number }> = {
@@ -10,8 +11,11 @@ const LISTINGS: Record<string, { title: string; rank: number }> = {
 };
 const SUFFIXES: Record<string, string> = { ll: "llvm-ir", ptx: "ptx", sass: "sass" };
 
-/** `chunks` are the names of what the page holds; it may hold less than the manifest speaks of, or no manifest. */
-export function stopsOf(manifest: Manifest | null, chunks: readonly string[]): Stop[] {
+/**
+ * `chunks` are the names of what the page holds; it may hold less than the manifest speaks of, or no manifest. `llvm` are
+ * the passes that ran inside of one.
+ */
+export function stopsOf(manifest: Manifest | null, chunks: readonly string[], llvm: LlvmIndex | null = null): Stop[] {
   const stages = new Set<number>();
   for (const name of chunks) if (name.startsWith("stage:")) stages.add(Number(name.slice("stage:".length)));
   const steps = new Map<number, Step>((manifest?.steps ?? []).map((step) => [step.index, step]));
@@ -33,6 +37,7 @@ export function stopsOf(manifest: Manifest | null, chunks: readonly string[]): S
       first: null,
       row: null,
     });
+    if (llvm !== null && step?.name === GENERATION) found.push(...llvmStops(llvm, index));
   }
   const listings = listingsOf(manifest, chunks);
   for (const { name, title, file } of listings) {
@@ -61,7 +66,8 @@ export function defaultBase(stops: readonly Stop[], id: string): Stop | null {
   const index = stops.findIndex((stop) => stop.id === id);
   const own = stops[index];
   if (own === undefined || own.kind === "listing") return null;
-  return index > 0 ? (stops[index - 1] as Stop) : null;
+  if (own.llvm !== undefined) return stops.find((each) => each.id === own.llvm?.base) ?? null;
+  return stops.slice(0, index).findLast((each) => each.kind !== "llvm") ?? null;
 }
 
 /** Every stop with a text of its own: of two records that of the first, and that of the second. */

@@ -1,17 +1,18 @@
 /** What is shown: signals that the components read, and the few actions that change several of them at once. */
 
 import { computed, signal } from "@preact/signals";
-import type { History, Manifest, Step, Verdict } from "./data";
+import type { History, LlvmRow, Manifest, Step, Verdict } from "./data";
 import type { Pair, PassPair } from "./pair/data";
 
 /**
  * Something with lines that the middle of the page can show: a module after a pass, or a listing.
- * `id` is `"0"` for the traced module, `"12"` for the module after pass 12, `"listing:FILE"` for a listing. Of two records
+ * `id` is `"0"` for the traced module, `"12"` for the module after pass 12, `"listing:FILE"` for a listing,
+ * `"49.07"` for the code after the seventh of LLVM's passes, `"49.00"` for that before them, that ran in pass 49. Of two records
  * (`pair/rows.ts`) it is what both have there: `chunk` is the second one's, and `first` the same of the first one.
  */
 export interface Stop {
   id: string;
-  kind: "traced" | "pass" | "listing" | "overview";
+  kind: "traced" | "pass" | "llvm" | "listing" | "overview";
   title: string;
   /** Of a pass. */
   step: Step | null;
@@ -21,6 +22,8 @@ export interface Stop {
   first: Stop | null;
   /** Of two records: how the pass went in both; null for what is no pass, and always on the page of one record. */
   row: PassPair | null;
+  /** Of a pass of LLVM; `base` is the id of the stop with the code before it, `partly` as in the index. */
+  llvm?: LlvmRow & { base: string | null; partly: boolean };
 }
 
 /** Two records side by side, where the page is of two. */
@@ -67,6 +70,8 @@ export const filter = signal("");
 /** Whose files and lines are listed. */
 export const whose = signal<"all" | "mine" | "library">("all");
 export const hideUnchanged = signal(false);
+/** Whether the list leaves out LLVM's own passes. */
+export const hideLlvm = signal(false);
 /** CuTe types folded. */
 export const foldTypes = signal(true);
 export const theme = signal<"system" | "light" | "dark">("system");

@@ -1,5 +1,7 @@
 /** Above the text: what it is, what it is compared with, and how it is shown. */
 
+import { AboutLlvm } from "./about-llvm";
+import { CLOSED_GENERATION } from "./llvm";
 import { dialectChanges, formatSeconds, providerName, stateOf } from "./passes";
 import { defaultBase } from "./stops";
 import { type Mode, base, foldTypes, mode, selected, shownFunction, stop, stops, type Stop } from "./store";
@@ -11,7 +13,7 @@ const MODES = [
   { id: "unified", label: "Unified", key: "3" },
 ] as const;
 
-const optionLabel = (each: Stop) => (each.kind === "pass" ? `${each.id} ${each.title}` : each.title);
+const optionLabel = (each: Stop) => (each.kind === "pass" || each.kind === "llvm" ? `${each.id} ${each.title}` : each.title);
 
 export function Toolbar() {
   const shown = stop.value;
@@ -146,6 +148,13 @@ function About({ shown }: { shown: Stop }) {
           <span>{formatSeconds(step.seconds)}</span>
           <span title="Who runs the pass">{providerName(step)}</span>
         </span>
+      )}
+      {shown.llvm !== undefined && <AboutLlvm row={shown.llvm} partly={shown.llvm.partly} />}
+      {step?.name === CLOSED_GENERATION && (
+        <p class="step-remark">
+          NVIDIA's compiler generates the code in this one step and shows none of its own passes. With{" "}
+          <code>--pipeline open</code> or <code>--backend llvm</code> LLVM generates it, and its passes are listed here.
+        </p>
       )}
       {changes.length > 0 && (
         <ul

@@ -97,6 +97,7 @@ function counterpartOf(range: FunctionRange | undefined, document: Document, oth
 
 function labelOf(stop: Stop): string {
   if (pair.peek() !== null) return stop.id.startsWith(FIRST) ? labelOfFirst(stop) : labelOfSecond(stop);
+  if (stop.kind === "llvm") return `After LLVM's ${stop.title}`;
   return stop.kind === "pass" ? `After pass ${stop.id}, ${stop.title}` : stop.title;
 }
 

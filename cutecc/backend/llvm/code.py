@@ -20,6 +20,7 @@ from cutecc.backend.tools import find_tool
 from cutecc.errors import ToolError
 from cutecc.ir.mlir import ir
 from cutecc.ir.version import installed_release
+from cutecc.record.llvm_passes import LlvmPasses
 from cutecc.target import Target
 
 _CHIP = re.compile(r'\bchip = "(\w+)"')
@@ -55,6 +56,8 @@ class DeviceCode:
     """What ptxas said of each option set, by its name."""
     left_out: tuple[str, ...] = ()
     """The option sets that might have given better code, and were not tried: the search ends before."""
+    made_from: tuple[tuple[str, ...], Job] | None = None
+    """LLVM's options, and what it was given: enough to make the PTX again."""
 
 
 def llvm_ir(device: ir.Operation, *, fast_math: bool = False) -> str:
@@ -90,7 +93,20 @@ def generate(device: ir.Operation, options: CodeOptions, made: Callable[[str], N
         best = min(best, tried[-1], key=lambda each: each.quality)
     left_out = () if best.quality.is_clean else tuple(each.name for each in pending)
     qualities = {each.option_set.name: each.quality for each in tried}
-    return DeviceCode(best.ptx, best.assembled, best.option_set, qualities, left_out)
+    made_from = best.option_set.for_process(fast_math=options.fast_math), job
+    return DeviceCode(best.ptx, best.assembled, best.option_set, qualities, left_out, made_from)
+
+
+def watched(code: DeviceCode, *, with_code: bool) -> LlvmPasses:
+    """What LLVM did when it made `code`: what it missed, and `with_code` its passes and what they changed too.
+
+    The code is made once more, in a process of its own. Raises `ToolError`, also where that gives other code.
+    """
+    assert code.made_from is not None
+    watched = generators.watch(*code.made_from, with_code=with_code)
+    if watched.ptx != code.ptx:
+        raise ToolError("LLVM generates other code while its passes are watched")
+    return watched.passes
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,14 @@ Imports neither MLIR nor the DSL. The options of LLVM are those of the process: 
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import os
 import re
 import tempfile
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -91,8 +93,16 @@ def start(options: tuple[str, ...]) -> str:
     return ".".join(map(str, llvm.llvm_version_info))
 
 
-def generate(options: tuple[str, ...], job: Job) -> Made:
-    """The PTX of `job`, or the intrinsics that there are no instructions for.
+Around = Callable[[Any], AbstractContextManager[None]]
+"""What is entered while passes run, of the builder that they run with."""
+
+
+def _unwatched(_: Any) -> AbstractContextManager[None]:
+    return contextlib.nullcontext()
+
+
+def generate(options: tuple[str, ...], job: Job, around: Around = _unwatched) -> Made:
+    """The PTX of `job`, or the intrinsics that there are no instructions for; `around` is for `watching`.
 
     Raises `ToolError` for LLVM IR that LLVM rejects, and a chip or PTX version that it does not know.
     """
@@ -109,7 +119,7 @@ def generate(options: tuple[str, ...], job: Job) -> Made:
         _link(module, machine, job)
     except RuntimeError as failure:
         raise ToolError("LLVM rejects the LLVM IR of the device code", notes=[str(failure).strip()]) from None
-    _optimise(module, machine, job.opt_level)
+    _optimise(module, machine, job.opt_level, around)
     # Before code is generated, which rewrites the module.
     optimised = module.as_bitcode()
     return Made(machine.emit_assembly(module), optimised=optimised)
@@ -201,14 +211,25 @@ def _drop_unused(module: Any, machine: Any) -> None:
     manager.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(0)))
 
 
-def _optimise(module: Any, machine: Any, opt_level: int) -> None:
+def _optimise(module: Any, machine: Any, opt_level: int, around: Around) -> None:
     llvm = _llvm()
-    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(opt_level))
+
+    def run(manager: Any, builder: Any) -> None:
+        with around(builder):
+            manager.run(module, builder)
+
     if opt_level:
         # Loops that are to be unrolled are unrolled first. LLVM's own order moves what their bodies do not use, such as
         # a sum before them, behind them (IndVarSimplify): of an unrolled attention kernel, 7 KB of registers spilled.
         manager = llvm.create_new_module_pass_manager()
         manager.add_loop_rotate_pass()
         manager.add_loop_unroll_pass()
-        manager.run(module, builder)
-    builder.getModulePassManager().run(module, builder)
+        run(manager, _builder(machine, opt_level))
+    # Another one: a builder keeps what watched a run, and that ends with the run.
+    builder = _builder(machine, opt_level)
+    run(builder.getModulePassManager(), builder)
+
+
+def _builder(machine: Any, opt_level: int) -> Any:
+    llvm = _llvm()
+    return llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(opt_level))

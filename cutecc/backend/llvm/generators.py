@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 from concurrent.futures import Future
 
-from cutecc.backend.llvm import generation
+from cutecc.backend.llvm import generation, watching
 from cutecc.backend.llvm.generation import Job, Made
+from cutecc.backend.llvm.watching import Watched
 from cutecc.errors import ToolError
 from cutecc.ir import interrupts
 from cutecc.support import forks
@@ -61,6 +62,22 @@ def generate(options: tuple[str, ...], job: Job) -> Made:
             return _generated(options, job)
         except ProcessDied as death:
             raise ToolError("LLVM ended while it generated code", notes=[death.message, *death.notes]) from None
+
+
+def watch(options: tuple[str, ...], job: Job, *, with_code: bool) -> Watched:
+    """What `cutecc.backend.llvm.watching.watch` tells of `job`, in a process of its own.
+
+    Raises what it raises, and `ToolError` when LLVM ends the process.
+    """
+    pool = WorkerPool(1)
+    try:
+        future = pool.submit(watching.watch, options, job, with_code)
+        with interrupts.let_through():
+            return future.result()
+    except ProcessDied as death:
+        raise ToolError("LLVM ended while its passes were watched", notes=[death.message, *death.notes]) from None
+    finally:
+        pool.kill()
 
 
 def _generated(options: tuple[str, ...], job: Job) -> Made:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from cutecc.backend import launchability
-from cutecc.passes.analysis import spills
+from cutecc.passes.analysis import llvm, spills
 from cutecc.passes.analysis.launch import check_launch
 from cutecc.record import Analysis, Compilation
 
@@ -18,6 +18,8 @@ class RecordAnalysis:
     name: str
     summary: str
     run: Callable[[Compilation], Analysis]
+    concerns: Callable[[Compilation], bool] = lambda _: True
+    """Whether it has something to look at; where not, only who names it hears of it."""
 
 
 RECORD_ANALYSES = {
@@ -25,6 +27,7 @@ RECORD_ANALYSES = {
     for each in (
         RecordAnalysis(launchability.NAME, launchability.SUMMARY, check_launch),
         RecordAnalysis(spills.NAME, spills.SUMMARY, spills.check_spills),
+        RecordAnalysis(llvm.NAME, llvm.SUMMARY, llvm.check_llvm, llvm.generates_by_llvm),
     )
 }
 """By name."""

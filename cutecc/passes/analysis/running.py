@@ -40,6 +40,7 @@ class AnalysisRunner(Observer):
         self._compilation = compilation
         self._emit = emit
         self._of_records = chosen.of_records
+        self._named = chosen.named
         self._due: dict[int, list[AnalysisPass]] = {}
         """By the position of the pass."""
         for analysis in chosen.passes:
@@ -60,6 +61,8 @@ class AnalysisRunner(Observer):
     def look_at_code(self) -> None:
         """Run what looks at the artifacts, once they are in the record."""
         for each in self._of_records:
+            if each.name not in self._named and not each.concerns(self._compilation):
+                continue
             found = each.run(self._compilation)
             found.remarks = [self._attributed(remark, each.name) for remark in found.remarks]
             self._keep(found)

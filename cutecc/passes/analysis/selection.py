@@ -22,6 +22,8 @@ class Selection:
     """Those that look at the module."""
     of_records: tuple[RecordAnalysis, ...] = ()
     """Those that look at the finished code."""
+    named: frozenset[str] = frozenset()
+    """Of those, which were asked for by name."""
 
     def __bool__(self) -> bool:
         return bool(self.passes) or bool(self.of_records)
@@ -49,7 +51,7 @@ def select(texts: Sequence[str]) -> Selection:
         else:
             parsed = _parse(text)
             passes[parsed.name] = parsed
-    return Selection(tuple(passes.values()), tuple(of_records.values()))
+    return Selection(tuple(passes.values()), tuple(of_records.values()), frozenset(texts) & of_records.keys())
 
 
 def analysis_passes() -> dict[str, type[AnalysisPass]]:

@@ -11,3 +11,6 @@ PASSES: dict[Backend, str] = {"llvm": "llvm-to-binary", "nvvm": "cuda-to-binary"
 
 CODE_GENERATION = frozenset(PASSES.values())
 """The names of all such passes."""
+
+MISSED_OPTIMISATIONS = "check-llvm"
+"""The analysis that tells what LLVM could not do; it is told that while code is generated."""

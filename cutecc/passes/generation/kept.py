@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -14,7 +15,9 @@ from cutecc.passes.options import Option
 from cutecc.passes.wheel import WheelPass
 
 if TYPE_CHECKING:
+    from cutecc.backend.llvm.code import DeviceCode
     from cutecc.ir.mlir import ir
+    from cutecc.record.llvm_passes import LlvmPasses
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +31,7 @@ class LlvmGeneration(ModulePass):
     """An empty folder, for the files."""
     ptxas: Path | None = None
     """The assembler of the user's choice, which no pipeline names."""
+    _made: list[DeviceCode] = field(default_factory=list["DeviceCode"], init=False, compare=False, repr=False)
 
     @property
     def options(self) -> list[Option]:
@@ -37,12 +41,22 @@ class LlvmGeneration(ModulePass):
         return str(self.plain)
 
     def run(self, module: ir.Module) -> None:
-        self.plain.generate(module, ptxas=self.ptxas, keep=self._keep)
+        self.plain.generate(module, ptxas=self.ptxas, keep=self._keep, keep_code=self._made.append)
 
     def _keep(self, number: int, ptx: str, cubin: bytes | None) -> None:
         (self.folder / f"kernel-{number:04}.ptx").write_text(ptx)
         if cubin is not None:
             (self.folder / f"kernel-{number:04}.cubin").write_bytes(cubin)
+
+    def passes(self, *, with_code: bool) -> Iterator[LlvmPasses]:
+        """What LLVM did with each device module, in order, which is watched now (`cutecc.backend.llvm.code.watched`).
+
+        Raises `ToolError`.
+        """
+        from cutecc.backend.llvm.code import watched
+
+        for each in self._made:
+            yield watched(each, with_code=with_code)
 
     def ptx(self) -> list[str]:
         """The PTX of each device module, in order."""

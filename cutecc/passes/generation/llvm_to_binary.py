@@ -14,10 +14,13 @@ from cutecc.passes.base import ModulePass
 from cutecc.passes.registry import register
 
 if TYPE_CHECKING:
+    from cutecc.backend.llvm.code import DeviceCode
     from cutecc.ir.mlir import ir
 
 Keep = Callable[[int, str, bytes | None], None]
 """Takes the number of a device module, its PTX, and its cubin where that is made."""
+KeepCode = Callable[["DeviceCode"], None]
+"""Takes all that came of a device module."""
 
 
 @register
@@ -70,10 +73,17 @@ class LlvmToBinary(ModulePass):
 
         return generators.version(candidates.FIRST.for_process(fast_math=self.fast_math))
 
-    def generate(self, module: ir.Module, *, ptxas: Path | None = None, keep: Keep | None = None) -> None:
+    def generate(
+        self,
+        module: ir.Module,
+        *,
+        ptxas: Path | None = None,
+        keep: Keep | None = None,
+        keep_code: KeepCode | None = None,
+    ) -> None:
         """As `run`, assembling with the program `ptxas`; `keep` is told each device module's number, PTX and cubin.
 
-        It is told the PTX alone, without a cubin, before that is assembled.
+        It is told the PTX alone, without a cubin, before that is assembled. `keep_code` is told of each, in order.
         """
         from cutecc.backend.llvm import code
         from cutecc.passes.cuda_binary import device_modules, replace_by_binary
@@ -97,6 +107,8 @@ class LlvmToBinary(ModulePass):
                 remark(device, f"LLVM's option set '{made.option_set.name}' gave the best code ({tried}){bound}")
             if keep:
                 keep(number, made.ptx, made.assembled.cubin)
+            if keep_code:
+                keep_code(made)
             replace_by_binary(device, made.assembled.cubin, made.assembled.log)
 
 

@@ -70,15 +70,18 @@ def test_one_that_was_killed_is_replaced():
     assert workers() != [worker]
 
 
+# Nobody can lower this: it stands for what is not known to end the process.
+ENDS = Job(
+    "define ptx_kernel void @k(ptr %p) {\n"
+    '  %1 = call <4096 x i32> asm "", "=r"()\n'
+    "  store <4096 x i32> %1, ptr %p\n  ret void\n}\n",
+    *("sm_80", 88, 3),
+)
+
+
 def test_what_ends_llvm_is_an_error_with_the_reason_and_no_more():
-    # Nobody can lower this: it stands for what is not known to end the process.
-    text = (
-        "define ptx_kernel void @k(ptr %p) {\n"
-        '  %1 = call <4096 x i32> asm "", "=r"()\n'
-        "  store <4096 x i32> %1, ptr %p\n  ret void\n}\n"
-    )
     with pytest.raises(ToolError) as caught:
-        generators.generate(OPTIONS, Job(text, "sm_80", 88, 3))
+        generators.generate(OPTIONS, ENDS)
     assert caught.value.message == "LLVM ended while it generated code"
     assert caught.value.notes
     assert ".entry fine()" in generators.generate(OPTIONS, job("fine")).ptx
@@ -148,3 +151,45 @@ def test_what_a_library_of_the_users_calls_of_libdevice_is_linked(tmp_path: Path
     assert "ex2.approx" in ptx and "call" not in ptx and ".func" not in ptx
     with pytest.raises(ToolError, match="libdevice, which is not installed"):
         generators.generate(OPTIONS, replace(made, libdevice=None))
+
+
+@pytest.mark.parametrize("with_code", [True, False])
+def test_watching_changes_no_code(with_code: bool) -> None:
+    text = """
+    define ptx_kernel void @f(ptr addrspace(1) %out, i32 %n) {
+    entry:
+      br label %loop
+    loop:
+      %i = phi i32 [ 0, %entry ], [ %next, %loop ]
+      %doubled = mul i32 %n, 2
+      %at = getelementptr i32, ptr addrspace(1) %out, i32 %i
+      store i32 %doubled, ptr addrspace(1) %at
+      %next = add i32 %i, 1
+      %more = icmp slt i32 %next, %n
+      br i1 %more, label %loop, label %end
+    end:
+      ret void
+    }
+    """
+    asked = Job(text, "sm_80", 88, 3)
+    watched = generators.watch(OPTIONS, asked, with_code=with_code)
+    assert watched.ptx == generators.generate(OPTIONS, asked).ptx
+    names = [each.name for each in watched.passes.passes]
+    assert ("LICM" in names, "nvptx-isel" in names) == (with_code, with_code)
+
+
+def test_of_a_large_module_only_the_most_important_passes_are_looked_at() -> None:
+    lines = "".join(f"  %{number} = add i32 %{number - 1}, 1\n" for number in range(2, 4000))
+    comment = f"; {'long ' * 120_000}\n"  # which is the size of the module, and costs nothing
+    body = f"  %1 = add i32 %n, 1\n{lines}  store i32 %3999, ptr %p\n  ret void\n"
+    text = f"{comment}define ptx_kernel void @f(ptr %p, i32 %n) {{\n{body}}}\n"
+    watched = generators.watch(OPTIONS, Job(text, "sm_80", 88, 3), with_code=True)
+    names = {each.name for each in watched.passes.passes}
+    assert watched.passes.partly
+    assert "EarlyCSE" in names or "InstCombine" in names
+    assert not names & {"GlobalOpt", "PostOrderFunctionAttrs", "IPSCCP"}
+
+
+def test_what_ends_llvm_ends_no_more_while_it_is_watched() -> None:
+    with pytest.raises(ToolError, match="while its passes were watched"):
+        generators.watch(OPTIONS, ENDS, with_code=True)

@@ -1,4 +1,4 @@
-/** Colours of MLIR, LLVM IR, PTX and SASS: a line at a time, by small tokenizers. */
+/** Colours of MLIR, LLVM IR, machine IR, PTX and SASS: a line at a time, by small tokenizers. */
 
 import { HighlightStyle, StreamLanguage, type StringStream, syntaxHighlighting } from "@codemirror/language";
 import type { Extension } from "@codemirror/state";
@@ -52,6 +52,17 @@ const LLVM = language([
   WORD,
 ]);
 
+const MACHINE = language([
+  [/^[;#].*/, "comment"],
+  STRING,
+  [/^[%$][\w.$-]+/, "variableName"],
+  [/^bb\.\d+[\w.$-]*:/, "labelName"],
+  [/^:b\d+/, "typeName"],
+  NUMBER,
+  [/^[A-Z][\w]*/, "keyword"],
+  WORD,
+]);
+
 const PTX = language([
   [/^\/\/.*/, "comment"],
   STRING,
@@ -79,7 +90,13 @@ const SASS = language([
   WORD,
 ]);
 
-const LANGUAGES: Record<Document["kind"], StreamLanguage<null>> = { mlir: MLIR, "llvm-ir": LLVM, ptx: PTX, sass: SASS };
+const LANGUAGES: Record<Document["kind"], StreamLanguage<null>> = {
+  mlir: MLIR,
+  "llvm-ir": LLVM,
+  "machine-ir": MACHINE,
+  ptx: PTX,
+  sass: SASS,
+};
 
 const STYLE = HighlightStyle.define([
   { tag: tags.comment, class: "tok-comment" },

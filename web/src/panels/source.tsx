@@ -51,7 +51,7 @@ const chainLines = computed(() => {
 function fate(name: string, line: number): string {
   const current = stop.value;
   if (current === null) return "";
-  const step = current.kind === "listing" ? null : Number(current.id);
+  const step = current.kind === "listing" || current.kind === "llvm" ? null : Number(current.id);
   return fateOf(historyOf(name, line), step, passName);
 }
 
