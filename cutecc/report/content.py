@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from cutecc.errors import Error, describe
@@ -12,9 +12,11 @@ from cutecc.record.counters import read_counters
 from cutecc.record.stages import Stages, UserLines, stages_of
 from cutecc.report.chunks import Chunk, stage_chunks
 from cutecc.report.code import Code
+from cutecc.report.emulator_measures import emulator_measures
 from cutecc.report.history import histories
 from cutecc.report.listings import Listing
 from cutecc.report.mapping import Mix, mix_of_record
+from cutecc.report.measures import Measure, static_measures
 from cutecc.report.pictures import layout_pictures
 from cutecc.report.summary import reproducer
 
@@ -41,12 +43,12 @@ class Content:
         return f"{share:.1%} of {self.instructions:,} SASS instructions belong to a line of the source"
 
 
-def content_of(compilation: Compilation) -> Content:
-    """The chunks of a record, its manifest first.
+def content_of(compilation: Compilation, measures: Sequence[Measure] = ()) -> Content:
+    """The chunks of a record, its manifest first, with `measures` that are not in the record.
 
     A part that cannot be made is left out, and a warning in the page says why: there is a page of what failed, too.
     """
-    return _Collector(compilation).content()
+    return _Collector(compilation, measures).content()
 
 
 def manifest_chunk(compilation: Compilation) -> Chunk:
@@ -55,8 +57,9 @@ def manifest_chunk(compilation: Compilation) -> Chunk:
 
 
 class _Collector:
-    def __init__(self, compilation: Compilation) -> None:
+    def __init__(self, compilation: Compilation, measures: Sequence[Measure]) -> None:
         self._compilation = compilation
+        self._measured = measures
         self._code = Code(compilation)
         self._troubles: list[Remark] = []
         self._stages: Stages | None = None
@@ -73,6 +76,7 @@ class _Collector:
             *self._part("history of lines", self._history),
             *self._part("layouts", self._layouts),
             *self._part("counters", self._counters),
+            *self._part("measures", self._measures),
         ]
         resumed = [Remark("note", f"this was {compilation.resumed}")] if compilation.resumed else []
         shown = replace(compilation, warnings=[*resumed, *compilation.further_warnings, *self._troubles])
@@ -134,4 +138,16 @@ class _Collector:
 
     def _counters(self) -> Iterator[Chunk]:
         if counters := read_counters(self._compilation):
-            yield Chunk.of("counters", counters)
+            yield Chunk.of("counters", {"title": counters.title, "lines": counters.lines})
+
+    def _measures(self) -> Iterator[Chunk]:
+        counters = read_counters(self._compilation)
+        measures = [
+            *self._measured,
+            *(emulator_measures(counters, self._listed) if counters else []),
+            *static_measures(self._code.functions_by_file, self._listed),
+        ]
+        if measures:
+            yield Chunk.of("measures", [each.description for each in measures])
+        for number, each in enumerate(measures):
+            yield Chunk.of(f"measure:{number}", each.points)
