@@ -1,7 +1,7 @@
 /** The view as the address's fragment, so that a place can be kept and passed on. */
 
 import { effect } from "@preact/signals";
-import { base, hideUnchanged, mode, place, selected, shownFunction, sideTab, stops, theme, userLine, usualMode, whose } from "./store";
+import { base, heat, hideUnchanged, mode, place, selected, shownFunction, sideTab, stops, theme, userLine, usualMode, whose } from "./store";
 
 /** Set what the fragment says; what is missing or makes no sense stays as it is. */
 export function readAddress(): void {
@@ -19,7 +19,9 @@ export function readAddress(): void {
   const source = /^(.*):(\d+)$/.exec(said.get("source") ?? "");
   if (source) userLine.value = { file: source[1] as string, line: Number(source[2]) };
   const tab = said.get("tab");
-  if (tab === "history" || tab === "instructions" || tab === "resources" || tab === "remarks") sideTab.value = tab;
+  const tabs = ["history", "heat", "instructions", "resources", "remarks"] as const;
+  sideTab.value = tabs.find((each) => each === tab) ?? sideTab.value;
+  heat.value = said.get("heat");
   const colours = said.get("theme");
   if (colours === "light" || colours === "dark") theme.value = colours;
   const files = said.get("files");
@@ -39,6 +41,7 @@ export function writeAddress(): void {
     if (place.value !== null && place.value.stop === selected.value) said.set("line", String(place.value.line + 1));
     if (userLine.value !== null) said.set("source", `${userLine.value.file}:${userLine.value.line}`);
     if (sideTab.value !== "history") said.set("tab", sideTab.value);
+    if (heat.value !== null) said.set("heat", heat.value);
     if (theme.value !== "system") said.set("theme", theme.value);
     if (whose.value !== "all") said.set("files", whose.value);
     if (hideUnchanged.value) said.set("hide", "unchanged");

@@ -15,6 +15,7 @@ import {
   toggleBelow,
 } from "./layout";
 import { LeftButtons, LeftColumn, Skip, skipTo } from "./left";
+import { HeatPanel } from "./heat/panel";
 import { HistoryPanel } from "./panels/history";
 import { InstructionsPanel } from "./panels/instructions";
 import { RemarksPanel } from "./panels/remarks";
@@ -131,6 +132,7 @@ export function PageButtons() {
 
 const TABS: { id: SideTab; label: string; Panel: () => preact.ComponentChild }[] = [
   { id: "history", label: "History", Panel: HistoryPanel },
+  { id: "heat", label: "Heat", Panel: HeatPanel },
   { id: "instructions", label: "Instructions", Panel: InstructionsPanel },
   { id: "resources", label: "Resources", Panel: ResourcesPanel },
   { id: "remarks", label: "Remarks", Panel: RemarksPanel },

@@ -57,7 +57,10 @@ export const userLine = signal<{ file: string; line: number } | null>(null);
 
 /** Which tab of the details is open. */
 export const sideTab = signal<SideTab>("history");
-export type SideTab = "history" | "instructions" | "resources" | "remarks";
+export type SideTab = "history" | "heat" | "instructions" | "resources" | "remarks";
+
+/** Title of the measure that columns show, `""` for none; null: nobody chose yet. */
+export const heat = signal<string | null>(null);
 
 export const filter = signal("");
 /** Whose files and lines are listed. */
