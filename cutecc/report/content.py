@@ -75,7 +75,6 @@ class _Collector:
             *self._part("instruction mix", self._instruction_mix),
             *self._part("history of lines", self._history),
             *self._part("layouts", self._layouts),
-            *self._part("counters", self._counters),
             *self._part("measures", self._measures),
         ]
         resumed = [Remark("note", f"this was {compilation.resumed}")] if compilation.resumed else []
@@ -135,10 +134,6 @@ class _Collector:
         if self._stages:
             stages = self._stages
             yield Chunk.of("layouts", layout_pictures(stages.after(index).text for index in stages.indices))
-
-    def _counters(self) -> Iterator[Chunk]:
-        if counters := read_counters(self._compilation):
-            yield Chunk.of("counters", {"title": counters.title, "lines": counters.lines})
 
     def _measures(self) -> Iterator[Chunk]:
         counters = read_counters(self._compilation)

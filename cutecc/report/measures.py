@@ -72,6 +72,9 @@ class Reading(NamedTuple):
     parts: Mapping[str, float] = {}
 
 
+_NOTHING = Reading(0)
+
+
 def points_at_offsets(
     functions: Mapping[str, Sequence[SassFunction]], readings: Mapping[str, Mapping[int, Reading]]
 ) -> list[Points]:
@@ -79,19 +82,17 @@ def points_at_offsets(
 
     `functions` are those of each listing, in its order. A reading of no instruction is left out.
     """
-    found: list[Points] = []
-    for file, each in functions.items():
-        measured = [
-            (number, reading)
-            for number, (kernel, offset) in enumerate(_offsets(each))
-            if (reading := readings.get(kernel, {}).get(offset)) is not None and reading.value
-        ]
-        if measured:
-            names = dict.fromkeys(name for _, reading in measured for name, part in reading.parts.items() if part)
-            parts = {name: [reading.parts.get(name, 0) for _, reading in measured] for name in names}
-            values = [reading.value for _, reading in measured]
-            found.append(Points(file, values, [number for number, _ in measured], parts=parts))
-    return found
+    found = [_measured(file, each, readings) for file, each in functions.items()]
+    return [each for each in found if each.values]
+
+
+def _measured(file: str, functions: Iterable[SassFunction], readings: Mapping[str, Mapping[int, Reading]]) -> Points:
+    numbered = enumerate(_offsets(functions))
+    found = [(number, readings.get(kernel, {}).get(offset, _NOTHING)) for number, (kernel, offset) in numbered]
+    found = [(number, reading) for number, reading in found if reading.value]
+    names = dict.fromkeys(name for _, reading in found for name, part in reading.parts.items() if part)
+    parts = {name: [reading.parts.get(name, 0) for _, reading in found] for name in names}
+    return Points(file, [reading.value for _, reading in found], [number for number, _ in found], parts=parts)
 
 
 def _offsets(functions: Iterable[SassFunction]) -> Iterable[tuple[str, int]]:
@@ -100,14 +101,15 @@ def _offsets(functions: Iterable[SassFunction]) -> Iterable[tuple[str, int]]:
 
 def static_measures(functions: Mapping[str, Sequence[SassFunction]], listings: Iterable[Listing]) -> list[Measure]:
     """What is known of the code without running it: live registers, and how many instructions there are."""
-    found: list[Measure] = []
-    counts = [(file, sum(len(function.instructions) for function in each)) for file, each in functions.items()]
-    if any(count for _, count in counts):
-        live = [Points(file, _occupied(each)) for file, each in functions.items()]
-        count = [Points(file, [1] * count) for file, count in counts]
-        found = [Measure(_LIVE, live), Measure(_SASS, count)]
     ptx = [Points(each.file, [1] * len(at), at) for each in listings if each.kind == "ptx" and (at := _placed(each))]
-    return [*found, Measure(_PTX, ptx)] if ptx else found
+    instructions = [Points(file, [1] * count) for file, each in functions.items() if (count := _count(each))]
+    live = [Points(each.file, _occupied(functions[each.file])) for each in instructions]
+    measures = [Measure(_LIVE, live), Measure(_SASS, instructions), Measure(_PTX, ptx)]
+    return [each for each in measures if each.points]
+
+
+def _count(functions: Iterable[SassFunction]) -> int:
+    return sum(len(function.instructions) for function in functions)
 
 
 def _occupied(functions: Iterable[SassFunction]) -> list[float]:

@@ -14,7 +14,9 @@ from cutecc.report.measures import Combine, Description, Measure, Reading, point
 from cutecc.report.ncu_table import NcuInstruction, NcuLaunch, read_ncu
 from cutecc.report.stall_reasons import reason_in_words
 from cutecc.sass import SassFunction
+from cutecc.support.harmless import one_line
 
+_LONGEST_TITLE = 120
 _ALIGNMENT = 128
 """Of functions, in bytes: where one begins whose first instruction a table may lack."""
 _MOST_NAMED = 5
@@ -90,32 +92,50 @@ def _opcode(text: str) -> str:
     return match[1] if match else ""
 
 
-def _measures(
-    path: Path, functions: Mapping[str, Sequence[SassFunction]], launches: Sequence[tuple[SassFunction, NcuLaunch]]
-) -> Iterator[Measure]:
+_Found = Sequence[tuple[SassFunction, NcuLaunch]]
+"""Launches with the functions that ran."""
+
+
+def _measures(path: Path, functions: Mapping[str, Sequence[SassFunction]], launches: _Found) -> Iterator[Measure]:
     columns = {name: unit for _, launch in launches for name, unit in launch.columns.items()}
-    reasons = [match for name in columns if (match := _REASON.fullmatch(name))]
     run = f"Nsight Compute, {path.name}" + (f", {len(launches)} launches" if len(launches) > 1 else "")
-    if any(_SAMPLES.fullmatch(name) for name in columns if name != "# Samples"):
-        # The same once more.
-        columns.pop("# Samples", None)
-    for name, unit in columns.items():
-        if _REASON.fullmatch(name):
-            continue
-        # The reasons are what the samples are of.
-        issue = _SAMPLES.fullmatch(name)
-        parts = {each[0]: each[1] for each in reasons if issue and bool(each[2]) == bool(issue[1])}
-        described = _described(name, unit, run, parts)
-        readings: dict[str, dict[int, Reading]] = {}
-        for function, launch in launches:
-            known = readings.setdefault(function.name, {})
-            for offset, each in _at_offsets(function, launch).items():
-                if name in each.values:
-                    shares = {part: each.values.get(column, 0) for column, part in parts.items()}
-                    reading = Reading(each.values[name], shares)
-                    known[offset] = _joined(known[offset], reading, described.combine) if offset in known else reading
-        if points := points_at_offsets(functions, readings):
+    for name in _shown(columns):
+        parts = _parts(columns, name)
+        described = _described(name, columns[name], run, parts)
+        if points := points_at_offsets(functions, _readings(launches, name, parts, described.combine)):
             yield Measure(described, points)
+
+
+def _shown(columns: Iterable[str]) -> list[str]:
+    """The columns that are measures of their own: reasons are what samples are of."""
+    shown = [name for name in columns if not _REASON.fullmatch(name)]
+    # It is that of all samples once more.
+    again = "# Samples" if sum(1 for name in shown if _SAMPLES.fullmatch(name)) > 1 else None
+    return [name for name in shown if name != again]
+
+
+def _parts(columns: Iterable[str], name: str) -> dict[str, str]:
+    """What the samples of a column are of: the names of reasons, by the columns that have them."""
+    samples = _SAMPLES.fullmatch(name)
+    if samples is None:
+        return {}
+    reasons = [match for each in columns if (match := _REASON.fullmatch(each))]
+    return {each[0]: each[1] for each in reasons if bool(each[2]) == bool(samples[1])}
+
+
+def _readings(
+    launches: _Found, column: str, parts: Mapping[str, str], combine: Combine
+) -> dict[str, dict[int, Reading]]:
+    """What a column has of each instruction, by kernel and offset, with its parts by the columns that they are in."""
+    found: dict[str, dict[int, Reading]] = {}
+    for function, launch in launches:
+        known = found.setdefault(function.name, {})
+        for offset, each in _at_offsets(function, launch).items():
+            if column in each.values:
+                shares = {name: each.values.get(part, 0) for part, name in parts.items()}
+                reading = Reading(each.values[column], shares)
+                known[offset] = _joined(known[offset], reading, combine) if offset in known else reading
+    return found
 
 
 def _joined(one: Reading, other: Reading, combine: Combine) -> Reading:
@@ -153,10 +173,10 @@ def _described(name: str, unit: str, run: str, parts: Mapping[str, str]) -> Desc
         waiting = " while nothing was issued" if sampled[1] else ""
         meaning, usual = f"How often a warp was seen at the instruction{waiting}, and why it waited.", "samples"
     return Description(
-        name,
+        one_line(name)[:_LONGEST_TITLE],
         meaning,
         run,
-        unit or usual,
+        one_line(unit)[:_LONGEST_TITLE] or usual,
         combine="max" if _AVERAGES.search(name) else "sum",
         is_worse=_COSTS.search(name) is not None,
         is_sampled=sampled is not None,

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -29,6 +28,7 @@ _LONGEST = 1 << 27
 _MOST_COLUMNS = 512
 _MOST_VALUES = 8_000_000
 """Besides zeros."""
+_HIGHEST = 1e18
 _LONGEST_CELL = 80
 """Characters of what shows a number."""
 _NAMES = ("Kernel Name", "Function Name")
@@ -98,10 +98,10 @@ def _launches(rows: Iterator[list[str]], decimal_comma: bool) -> Iterator[NcuLau
     launch, headings, count = NcuLaunch(""), _Headings([]), 0
     for row in rows:
         cells = [cell.strip() for cell in row]
-        if len(cells) > 1 and cells[0] in _NAMES and cells[1] not in _NAMES and "Address" not in cells:
+        if _is_name(cells):
             yield launch
             launch, headings = NcuLaunch(cells[1]), _Headings([])
-        elif "Address" in cells and not set(_CODE).isdisjoint(cells):
+        elif _is_headings(cells):
             headings = _Headings(cells[:_MOST_COLUMNS])
             launch.columns |= dict.fromkeys(headings.metrics, "")
         elif (address := headings.address(cells)) is not None:
@@ -111,6 +111,14 @@ def _launches(rows: Iterator[list[str]], decimal_comma: bool) -> Iterator[NcuLau
         elif not launch.instructions and (units := headings.units(cells)):
             launch.columns |= units
     yield launch
+
+
+def _is_headings(cells: Sequence[str]) -> bool:
+    return "Address" in cells and not set(_CODE).isdisjoint(cells)
+
+
+def _is_name(cells: Sequence[str]) -> bool:
+    return len(cells) > 1 and cells[0] in _NAMES and not _is_headings(cells)
 
 
 def _add(launch: NcuLaunch, address: int, headings: _Headings, cells: Sequence[str], decimal_comma: bool) -> int:
@@ -169,7 +177,7 @@ def _decimal_comma(text: str) -> bool:
 def number(cell: str, *, decimal_comma: bool = False) -> tuple[float, str] | None:
     """The number that a cell shows, and its unit without a prefix: `1,234.5 Kbyte` is 1,234,500 bytes.
 
-    `None` for what is no finite number.
+    `None` for what is no number, or beyond all that is counted: sums of several have to be finite.
     """
     match = _NUMBER.fullmatch(cell) if len(cell) <= _LONGEST_CELL else None
     if match is None:
@@ -182,6 +190,6 @@ def number(cell: str, *, decimal_comma: bool = False) -> tuple[float, str] | Non
         return None
     if len(unit) > 1 and unit[0] in _PREFIXES and unit[1].islower():
         value, unit = value * _PREFIXES[unit[0]], unit[1:]
-    if not math.isfinite(value):
+    if not abs(value) < _HIGHEST:
         return None
     return (int(value) if value.is_integer() else value), unit
