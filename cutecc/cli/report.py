@@ -24,7 +24,7 @@ _EPILOG = """\b
 Examples:
   cutecc report cutecc-out/gemm-sm_90a
   cutecc report gemm.cutecc --target sm_90a -o gemm.html
-  ncu --import gemm.ncu-rep --page source --csv > gemm.csv; cutecc report cutecc-out/gemm-sm_90a --ncu gemm.csv
+  cutecc report cutecc-out/gemm-sm_90a --ncu gemm.csv
 
 The record has every stage when it was compiled with --report or --dump-after=all, into a bundle with --bundle-dumps.
 """
