@@ -26,12 +26,24 @@ class LineCounts(msgspec.Struct):
     """By what was counted, as `cutecc run --counters --json` calls it; what is not there is zero."""
 
 
+class PtxCounts(msgspec.Struct):
+    """What one instruction of PTX did."""
+
+    kernel: str
+    line: int
+    """Of the PTX, from 1."""
+    counts: dict[str, int | float]
+    """As `LineCounts` has them, without ratios."""
+
+
 class KeptCounters(msgspec.Struct):
     """One run."""
 
     title: str
     """How it was made, for people."""
     lines: list[LineCounts]
+    instructions: list[PtxCounts] = []
+    """Those that were executed. Records of an earlier cutecc have none."""
 
 
 def keep_counters(folder: Path, counters: KeptCounters) -> None:

@@ -25,7 +25,7 @@ class Code:
         makers: dict[str, Callable[[str, Artifact], Listing]] = {
             "llvm-ir": lambda text, artifact: llvm_ir_listing(text, artifact.file),
             "ptx": lambda text, artifact: own_ptx(ptx_listing(text, artifact.file, artifact.places), self._work),
-            "sass": lambda text, artifact: sass_listing(text, artifact.file, self._functions[artifact.file]),
+            "sass": lambda text, artifact: sass_listing(text, artifact.file, self.functions_by_file[artifact.file]),
         }
         for artifact in self._compilation.artifacts:
             make, data = makers.get(artifact.kind), self._compilation.files.get(artifact.file)
@@ -37,10 +37,11 @@ class Code:
     @property
     def functions(self) -> list[SassFunction]:
         """The functions of the SASS."""
-        return [function for functions in self._functions.values() for function in functions]
+        return [function for functions in self.functions_by_file.values() for function in functions]
 
     @functools.cached_property
-    def _functions(self) -> dict[str, list[SassFunction]]:
+    def functions_by_file(self) -> dict[str, list[SassFunction]]:
+        """The same, by the file of their listing."""
         ptx = [PtxText(text, artifact.places) for artifact, text in self._texts("ptx")]
         found = {artifact.file: sass_functions(text, ptx) for artifact, text in self._texts("sass")}
         spilling = {

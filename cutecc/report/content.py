@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -15,11 +15,13 @@ from cutecc.record.counters import read_counters
 from cutecc.record.stages import Stages, UserLines, stages_of
 from cutecc.report.chunks import Chunk, stage_chunks
 from cutecc.report.code import Code
+from cutecc.report.emulator_measures import emulator_measures
 from cutecc.report.grades import cost_of, grade_of
 from cutecc.report.history import histories
 from cutecc.report.listings import Listing
 from cutecc.report.llvm_code import llvm_chunks
 from cutecc.report.mapping import Mix, mix_of_record, share_text
+from cutecc.report.measures import Measure, static_measures
 from cutecc.report.pictures import layout_pictures
 from cutecc.report.summary import reproducer
 from cutecc.report.verdict import verdict_of
@@ -44,12 +46,12 @@ class Content:
         return share_text(self.mapped, self.instructions) if self.instructions else None
 
 
-def content_of(compilation: Compilation) -> Content:
-    """The chunks of a record: first its manifest and what to know of it first.
+def content_of(compilation: Compilation, measures: Sequence[Measure] = ()) -> Content:
+    """The chunks of a record, first its manifest and what to know of it first, with `measures` that it does not hold.
 
     A part that cannot be made is left out, and a warning in the page says why: there is a page of what failed, too.
     """
-    return _Collector(compilation).content()
+    return _Collector(compilation, measures).content()
 
 
 def manifest_chunk(compilation: Compilation) -> Chunk:
@@ -63,8 +65,9 @@ def manifest_chunk(compilation: Compilation) -> Chunk:
 
 
 class _Collector:
-    def __init__(self, compilation: Compilation) -> None:
+    def __init__(self, compilation: Compilation, measures: Sequence[Measure]) -> None:
         self._compilation = compilation
+        self._measured = measures
         self._code = Code(compilation)
         self._troubles: list[Remark] = []
         self._stages: Stages | None = None
@@ -81,7 +84,7 @@ class _Collector:
             *self._part("instruction mix", self._instruction_mix),
             *self._part("history of lines", self._history),
             *self._part("layouts", self._layouts),
-            *self._part("counters", self._counters),
+            *self._part("measures", self._measures),
         ]
         first = self._part("verdict", self._verdict)
         resumed = [Remark("note", f"this was {compilation.resumed}")] if compilation.resumed else []
@@ -148,6 +151,14 @@ class _Collector:
             stages = self._stages
             yield Chunk.of("layouts", layout_pictures(stages.after(index).text for index in stages.indices))
 
-    def _counters(self) -> Iterator[Chunk]:
-        if counters := read_counters(self._compilation):
-            yield Chunk.of("counters", counters)
+    def _measures(self) -> Iterator[Chunk]:
+        counters = read_counters(self._compilation)
+        measures = [
+            *self._measured,
+            *(emulator_measures(counters, self._listed) if counters else []),
+            *static_measures(self._code.functions_by_file, self._listed),
+        ]
+        if measures:
+            yield Chunk.of("measures", [each.description for each in measures])
+        for number, each in enumerate(measures):
+            yield Chunk.of(f"measure:{number}", each.points)

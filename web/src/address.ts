@@ -1,7 +1,7 @@
 /** The view as the address's fragment, so that a place can be kept and passed on. */
 
 import { effect } from "@preact/signals";
-import { SIDE_TABS, base, hideLlvm, hideUnchanged, mode, place, selected, shownFunction, sideTab, stops, theme, userLine, usualMode, whose } from "./store";
+import { SIDE_TABS, base, heat, hideLlvm, hideUnchanged, mode, place, selected, shownFunction, sideTab, stops, theme, userLine, usualMode, whose } from "./store";
 
 /** Set what the fragment says; what is missing or makes no sense stays as it is. */
 export function readAddress(): void {
@@ -22,6 +22,7 @@ export function readAddress(): void {
     userLine.value = said.get("of") === "a" ? { ...line, side: "a" } : line;
   }
   sideTab.value = SIDE_TABS.find((each) => each === said.get("tab")) ?? sideTab.value;
+  heat.value = said.get("heat");
   const colours = said.get("theme");
   if (colours === "light" || colours === "dark") theme.value = colours;
   const files = said.get("files");
@@ -44,6 +45,7 @@ export function writeAddress(): void {
     if (userLine.value !== null) said.set("source", `${userLine.value.file}:${userLine.value.line}`);
     if (userLine.value?.side === "a") said.set("of", "a");
     if (sideTab.value !== "history") said.set("tab", sideTab.value);
+    if (heat.value !== null) said.set("heat", heat.value);
     if (theme.value !== "system") said.set("theme", theme.value);
     if (whose.value !== "all") said.set("files", whose.value);
     if (hideUnchanged.value) said.append("hide", "unchanged");

@@ -4,9 +4,9 @@
  * page can grow while a compilation runs; a page that was cut off shows what it holds.
  *
  * Names: `manifest`; `verdict`; `places:N`, `stage:N` and `user-lines` as in the record's stages (`cutecc/record/stages.py`);
- * `listing:FILE`; `llvm` and `llvm:N`; `history`; `mix`; `layouts`; `counters`; `reproducer`. A page of two records has `pair`
- * (`pair/data.ts`), and `sources`, and of each of them, with `a:` or `b:` before the name, `places:N`, `stage:N`, `user-lines`,
- * `listing:FILE`, `counters`.
+ * `listing:FILE`; `llvm` and `llvm:N`; `history`; `mix`; `layouts`; `measures`, and `measure:N` of each of them; `reproducer`. A
+ * page of two records has `pair` (`pair/data.ts`), and `sources`, and of each of them, with `a:` or `b:` before the name,
+ * `places:N`, `stage:N`, `user-lines`, `listing:FILE`, `counters`.
  */
 
 /** File, line and column from 1; column 0 is none. */
@@ -199,12 +199,43 @@ export interface Layouts {
   pictures: Record<string, Picture | { reason: string }>;
 }
 
-/** Chunk `counters`: what the emulator counted, by line of the user's. */
-export interface Counters {
-  /** How the run was made, for people. */
+/**
+ * Chunk `measures`, a list: quantities of instructions or lines, the most telling first. They are told of each instruction of
+ * SASS, each line of PTX, or each line of Python; what else has them follows from places.
+ */
+export interface Measure {
   title: string;
-  /** One for each kernel that ran a line; ratios among the counts. */
-  lines: { kernel: string; file: string; line: number; counts: Record<string, number> }[];
+  /** In words. */
+  meaning: string;
+  /** Who measured, and of which run. */
+  source: string;
+  unit?: string;
+  level?: "sass" | "ptx" | "line";
+  /** How values of several instructions are that of a line; of a ratio, both its parts are summed. */
+  combine?: "sum" | "max" | "ratio";
+  /** More of it is worse, not only more. */
+  is_worse?: boolean;
+  is_sampled?: boolean;
+  /** Of the code, not of a run. */
+  is_static?: boolean;
+  /** What parts of a value mean, by name. */
+  parts?: Record<string, string>;
+}
+
+/** Chunk `measure:N`, a list: the values in one file. What is left out is 0. */
+export interface Points {
+  /** Of a listing; of lines of Python, the source. */
+  file: string;
+  values: number[];
+  /**
+   * What each value is of: of SASS the number of the instruction in the listing, from 0, of PTX the line, from 0, of Python the
+   * line, from 1. Left out: every instruction of the listing, in order.
+   */
+  at?: number[] | null;
+  /** Of a ratio, what each value is divided by. */
+  over?: number[];
+  /** What each value is made of, by the name of the part. */
+  parts?: Record<string, number[]>;
 }
 
 export interface Remark {

@@ -9,7 +9,7 @@ import { GRADES, SIGNS } from "./panels/cost";
 import { onlyDiffering } from "./pair/source-state";
 import { EVENT_SIGNS } from "./panels/event-signs";
 import { REASONS } from "./panels/owners";
-import { foldTypes, hideUnchanged, mode, pair, theme } from "./store";
+import { foldTypes, hideUnchanged, mode, pair, sideTab, theme } from "./store";
 import { effectiveTheme } from "./theme";
 import { currentComparison, focusText } from "./viewer";
 
@@ -25,6 +25,7 @@ const KEYS: [keys: string, what: string][] = [
   ["t", "fold or show long types"],
   ["e", "go to the text"],
   ["s", "go to the source"],
+  ["h", "go to the hottest lines and instructions"],
   ["l", "go to the list; in a stage: draw the layout at the caret"],
   ["Enter", "in the text: open what is folded, or follow the line"],
   ["Space", "in the text: follow the line"],
@@ -93,6 +94,12 @@ const ACTIONS: Record<string, () => void> = {
   l: () => {
     openLeft(true);
     document.getElementById("pass-list")?.focus();
+  },
+  h: () => {
+    if (pair.value !== null) return;
+    openSide(true);
+    sideTab.value = "heat";
+    requestAnimationFrame(() => document.getElementById("tab-heat")?.focus());
   },
   "[": () => openLeft(!leftOpen.value),
   "]": () => openSide(!sideOpen.value),

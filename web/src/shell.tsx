@@ -16,6 +16,7 @@ import {
   verdictOpen,
 } from "./layout";
 import { LeftButtons, LeftColumn, Skip, skipTo } from "./left";
+import { HeatPanel } from "./heat/panel";
 import { HistoryPanel } from "./panels/history";
 import { InstructionsPanel } from "./panels/instructions";
 import { RemarksPanel } from "./panels/remarks";
@@ -154,6 +155,7 @@ export function PageButtons() {
 
 const TABS: { id: SideTab; label: string; Panel: () => preact.ComponentChild }[] = [
   { id: "history", label: "History", Panel: HistoryPanel },
+  { id: "heat", label: "Heat", Panel: HeatPanel },
   { id: "instructions", label: "Instructions", Panel: InstructionsPanel },
   { id: "resources", label: "Resources", Panel: ResourcesPanel },
   { id: "remarks", label: "Remarks", Panel: RemarksPanel },

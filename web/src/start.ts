@@ -4,6 +4,7 @@ import { readAddress, writeAddress } from "./address";
 import { chunkNames, load } from "./chunks";
 import type { History, LlvmIndex, Manifest, Verdict } from "./data";
 import { whenIdle } from "./idle";
+import { startHeat } from "./heat/state";
 import { startLinking } from "./linking";
 import type { Pair } from "./pair/data";
 import { rowsOfPair } from "./pair/rows";
@@ -28,6 +29,7 @@ export async function start(): Promise<void> {
   readAddress();
   writeAddress();
   startLinking();
+  startHeat();
   whenIdle(() => void load<History>("history").then((found) => (history.value = found)));
 }
 

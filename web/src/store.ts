@@ -63,8 +63,11 @@ export const userLine = signal<{ file: string; line: number; side?: "a" | "b" } 
 
 /** Which tab of the details is open. */
 export const sideTab = signal<SideTab>("history");
-export const SIDE_TABS = ["history", "instructions", "resources", "remarks", "functions"] as const;
+export const SIDE_TABS = ["history", "heat", "instructions", "resources", "remarks", "functions"] as const;
 export type SideTab = (typeof SIDE_TABS)[number];
+
+/** Title of the measure that columns show, `""` for none; null: nobody chose yet. */
+export const heat = signal<string | null>(null);
 
 export const filter = signal("");
 /** Whose files and lines are listed. */

@@ -1,6 +1,7 @@
 /** Above the text: what it is, what it is compared with, and how it is shown. */
 
 import { AboutLlvm } from "./about-llvm";
+import { HeatChoice } from "./heat/choice";
 import { CLOSED_GENERATION } from "./llvm";
 import { dialectChanges, formatSeconds, providerName, stateOf } from "./passes";
 import { defaultBase } from "./stops";
@@ -43,6 +44,8 @@ export function Toolbar() {
           </label>
         )}
         <TextOptions compared={compared} />
+        {/* A comparison has no room for it; the tab of heat has it, too. */}
+        {!compared && <HeatChoice />}
       </div>
       {shown !== null && <About shown={shown} />}
     </div>

@@ -37,8 +37,9 @@ for (const [theme, colours] of Object.entries(palettes())) {
     ["bad", "bad-bg", 4.5],
     ["found-fg", "found", 4.5],
     ...TOKENS.flatMap((token) => CODE_GROUNDS.map((on): [string, string, number] => [`tok-${token}`, on, 4.5])),
+    ...[1, 2, 3, 4, 5].flatMap((step) => ["", "worse-"].map((kind): [string, string, number] => ["fg", `heat-${kind}${step}`, 4.5])),
     // What is no text: edges of controls, focus, the edge of what is lit.
-    ...["line-strong", "accent", "lit-edge"].map((edge): [string, string, number] => [edge, "bg", 3]),
+    ...["line-strong", "accent", "lit-edge", "heat-bar", "heat-bar-worse"].map((edge): [string, string, number] => [edge, "bg", 3]),
   ];
   test(`contrast of the ${theme} theme`, () => {
     assert.ok(Object.keys(colours).length > 25);

@@ -35,7 +35,7 @@ test("nothing scrolls but what is meant to, and places stand beside their text",
   const isLonger = () => tab.evaluate(() => document.documentElement.scrollHeight > document.documentElement.clientHeight);
   for (const place of ["", "#stage=sass"]) {
     await open(tab, page("gemm"), place);
-    for (const panel of ["Instructions", "Resources", "Remarks", "History"]) {
+    for (const panel of ["Heat", "Instructions", "Resources", "Remarks", "History"]) {
       await tab.getByRole("tab", { name: panel }).click();
       await expect.poll(isLonger).toBe(false);
     }

@@ -2,7 +2,7 @@
 
 import { execFileSync } from "node:child_process";
 import path from "node:path";
-import type { Frame, Place } from "../src/data";
+import type { Frame, Measure, Place, Points } from "../src/data";
 import { CUTECC, REPOSITORY, listing, madeUp, manifest, stage } from "./pages";
 
 export function python(code: string, ...args: string[]): string {
@@ -33,6 +33,34 @@ const at = (line: number, file = FILE): Frame => [file, line, 5];
 
 /** Places: 0 the folded line, 1 a load in a function, 2 the sum, 3 a store in a library. */
 const PLACES: Place[] = [[at(5)], [at(11)], [at(7)], [at(3, LIBRARY), at(8)]];
+
+/** Of a run on the emulator by lines of PTX, of a profiler by instructions of SASS, and of the code. */
+const MEASURES: { measure: Measure; points: Points[] }[] = [
+  {
+    measure: { title: "warp instructions", meaning: "What warps executed.", source: "2 blocks on the CPU emulator", unit: "warp instructions", level: "ptx" },
+    points: [{ file: "k.ptx", at: [2, 3, 4], values: [64, 19096, 4] }],
+  },
+  {
+    measure: {
+      title: "samples",
+      meaning: "How often a warp was seen there.",
+      source: `PC sampling ${HOSTILE}`,
+      unit: "samples",
+      is_worse: true,
+      is_sampled: true,
+      parts: { long_sb: "waits for data of global memory", wait: "waits a fixed time" },
+    },
+    points: [{ file: "k.sass", at: [0, 1, 2], values: [70, 20, 10], parts: { long_sb: [60, 0, 10], wait: [10, 20, 0] } }],
+  },
+  {
+    measure: { title: "sectors over needed", meaning: "1 where accesses stand side by side.", source: "2 blocks on the CPU emulator", unit: "×", level: "ptx", combine: "ratio", is_worse: true },
+    points: [{ file: "k.ptx", at: [2, 4], values: [16, 8], over: [8, 8] }],
+  },
+  {
+    measure: { title: "live registers", meaning: "That hold a value.", source: "data flow of the SASS", unit: "registers", combine: "max", is_static: true },
+    points: [{ file: "k.sass", values: [3, 12, 2, 0] }],
+  },
+];
 
 export function build(name: string): string {
   const traced = [
@@ -171,12 +199,7 @@ export function build(name: string): string {
       ],
     },
     layouts: JSON.parse(layouts) as unknown,
-    counters: {
-      title: "2 blocks on the CPU emulator",
-      lines: [
-        { kernel: "kernel", file: FILE, line: 7, counts: { warps: 19096, shared_wavefronts: 9, shared_ideal_wavefronts: 4, bank_conflicts: 5, thread_efficiency: 0.5 } },
-        { kernel: "other", file: FILE, line: 7, counts: { warps: 1, global_requests: 2, global_sectors: 16, global_ideal_sectors: 8, thread_efficiency: 1 } },
-      ],
-    },
+    measures: MEASURES.map(({ measure }) => measure),
+    ...Object.fromEntries(MEASURES.map(({ points }, number) => [`measure:${number}`, points])),
   });
 }

@@ -156,22 +156,6 @@ test("resources, and instructions by class for the kernel and for the selected l
   await expect(rows.filter({ hasText: "integer" })).toHaveText(/integer\s*1\s*25\.0\s*1/);
 });
 
-test("the emulator's counters stand in columns beside the line numbers, which can be left out", async ({ page: tab }) => {
-  await open(tab, file);
-  const column = (name: string) => tab.locator(`.source-editor .cm-counter-${name} .cm-gutterElement`).nth(7 - 1);
-  await expect(column("warp")).toHaveText("19k");
-  await expect(column("mem")).toHaveText("2.3×");
-  await expect(column("warp").locator("span")).toHaveAttribute("title", /warp instructions 19,096/);
-  const [counter, number] = await Promise.all([box(column("mem")), box(tab.locator(".source-editor .cm-lineNumbers"))]);
-  expect(counter.right).toBeLessThanOrEqual(number.left);
-  await chooseLine(tab, 7);
-  await expect(tab.locator(".selected-line .counted")).toHaveText(
-    "emulator: 5 bank conflicts · 50 % of threads take part · 19,096 warp instructions | 8 sectors a request, 4 would do · 1 warp instruction",
-  );
-  await tab.getByLabel("counters").uncheck();
-  await expect(column("warp")).toBeHidden();
-});
-
 test("files and lines are those of one's own, of libraries, or both", async ({ page: tab }) => {
   await open(tab, file);
   const tabs = tab.locator('.source-pane [role="tab"]');
@@ -272,7 +256,8 @@ test("shared memory shows the bank of each element, in its colour", async ({ pag
 });
 
 test("a tiled copy shows threads and values", async ({ page: tab }) => {
-  await open(tab, file);
+  // Without a column of heat the middle of its line is no fold.
+  await open(tab, file, "#heat=");
   await drawLine(tab, "test.copy");
   const expected = python(
     [

@@ -106,12 +106,14 @@ def test_a_run_keeps_what_it_counted(cutecc, tmp_path: Path) -> None:
     cutecc("report", "kept", "-o", "kept.html")
     chunks = Page.at(tmp_path / "kept.html").chunks
     assert "stage:0" in chunks
-    counters = chunks["counters"]
-    assert "on the CPU emulator" in counters["title"]
-    lines = {(each["file"], each["line"]): each["counts"] for each in counters["lines"]}
-    known = {(each["file"], each["line"]) for each in chunks["history"]["lines"]}
-    assert {*lines} <= known
-    assert sum(counts.get("global_bytes_read", 0) for counts in lines.values()) > 0
+    measured = {each["title"]: (number, each) for number, each in enumerate(chunks["measures"])}
+    number, read = measured["global bytes"]
+    assert "on the CPU emulator" in read["source"]
+    assert read["level"] == "ptx"
+    (points,) = chunks[f"measure:{number}"]
+    text = chunks[f"listing:{points['file']}"]["text"].split("\n")
+    assert sum(points["values"]) > 0
+    assert all("global" in text[line] for line in points["at"])
     # Into the record that ran, and into a copy of it.
     cutecc("run", "kept", *options, "--keep=kept", "--seed=3")
     assert b"seed 3" in read_folder(tmp_path / "kept").artifact("counters")

@@ -4,6 +4,7 @@ import { standardKeymap } from "@codemirror/commands";
 import { EditorState, type Extension } from "@codemirror/state";
 import { EditorView, highlightActiveLine, highlightActiveLineGutter, keymap } from "@codemirror/view";
 import type { Document } from "../documents";
+import { heatOfText } from "../heat/gutters";
 import { linkingExtensions } from "../linking";
 import { ownerMarks } from "../panels/owners";
 import { place } from "../store";
@@ -27,6 +28,7 @@ export function baseExtensions(document: Document, map: LineMap, label: string):
     colours(document.kind),
     matches,
     ownerMarks(document),
+    pair.peek() === null ? heatOfText(document) : [],
     highlightActiveLine(),
     highlightActiveLineGutter(),
     picking(pick, [{ key: "Enter", run: toggleFoldAtCaret }]),

@@ -3,6 +3,18 @@
 import type { Place } from "../data";
 import { type Chains, type LineKey, lineKey, userLineOf } from "./chains";
 
+/** The lines of the user's that lead to a place: that to which it belongs, and those that it came about through. */
+export function keysOf(place: Place, chains: Chains): { own: LineKey; through: LineKey[] } | null {
+  const user = userLineOf(place);
+  if (user === null) return null;
+  const own = lineKey(user.file, user.line);
+  const others = new Set<LineKey>();
+  for (const frame of place) others.add(lineKey(frame[0], frame[1]));
+  for (const chain of chains.of(place)) for (const frame of chain) others.add(lineKey(frame[0], frame[1]));
+  others.delete(own);
+  return { own, through: [...others] };
+}
+
 /** Lines of a document, from 0, ascending. */
 const NONE = new Int32Array(0);
 
@@ -29,19 +41,13 @@ export class LineIndex {
     const throughCounts = new Map<LineKey, number>();
     for (let at = 0; at < table.length; at++) {
       const used = uses[at] as number;
-      const place = table[at] as Place;
-      const user = used > 0 ? userLineOf(place) : null;
-      const key = user && lineKey(user.file, user.line);
-      const others = new Set<LineKey>();
-      if (key !== null) {
-        for (const frame of place) others.add(lineKey(frame[0], frame[1]));
-        for (const chain of chains.of(place)) for (const frame of chain) others.add(lineKey(frame[0], frame[1]));
-        others.delete(key);
-        ownCounts.set(key, (ownCounts.get(key) ?? 0) + used);
-        for (const other of others) throughCounts.set(other, (throughCounts.get(other) ?? 0) + used);
+      const keys = used > 0 ? keysOf(table[at] as Place, chains) : null;
+      if (keys !== null) {
+        ownCounts.set(keys.own, (ownCounts.get(keys.own) ?? 0) + used);
+        for (const other of keys.through) throughCounts.set(other, (throughCounts.get(other) ?? 0) + used);
       }
-      ownKeys.push(key);
-      throughKeys.push([...others]);
+      ownKeys.push(keys?.own ?? null);
+      throughKeys.push(keys?.through ?? []);
     }
     const room = (sizes: Map<LineKey, number>) => new Map([...sizes].map(([key, size]) => [key, new Int32Array(size)]));
     this.own = room(ownCounts);

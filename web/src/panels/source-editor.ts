@@ -14,9 +14,8 @@ import {
   lineNumbers,
 } from "@codemirror/view";
 import { picking } from "../editor/picking";
-import { shortCount } from "../numbers";
+import { heatOfSource } from "../heat/gutters";
 import { type Grade, SIGNS } from "./cost";
-import type { Counted } from "./counted";
 import { python } from "./python";
 
 /** What is known of one line. */
@@ -28,8 +27,6 @@ export interface LineFacts {
   /** Why there is nothing, in words. */
   fate: string;
   remarks: { grade: Grade; text: string; from: string; numbers: string }[];
-  /** What the emulator counted. */
-  counted: Counted | null;
   lit: "own" | "chain" | null;
 }
 
@@ -67,8 +64,7 @@ export function sourceEditor(
         count("here", (each) => each.here ?? 0, facts),
         count("ptx", (each) => each.ptx, facts),
         count("sass", (each) => each.sass, facts),
-        counters("warp", ({ warpInstructions }) => (warpInstructions > 0 ? shortCount(warpInstructions) : ""), facts),
-        counters("mem", ({ excess }) => (excess > 1 ? `${excess < 9.95 ? Number(excess.toFixed(1)) : Math.round(excess)}×` : ""), facts),
+        heatOfSource(file),
         signs(facts),
         lineNumbers(),
         decorations(facts),
@@ -163,40 +159,6 @@ function count(what: keyof typeof NAMES, of: (facts: LineFacts) => number, facts
       const number = of(found);
       if (number > 0) return new Count(number, what, "");
       return what === "here" && found.fate !== "" ? new Count(0, what, found.fate) : null;
-    },
-    lineMarkerChange: (update) => update.transactions.some((each) => each.effects.some((one) => one.is(changed))),
-  });
-}
-
-class Counter extends GutterMarker {
-  constructor(
-    private readonly text: string,
-    private readonly all: string,
-  ) {
-    super();
-  }
-
-  override eq(other: Counter): boolean {
-    return other.text === this.text && other.all === this.all;
-  }
-
-  override toDOM(): HTMLElement {
-    const box = document.createElement("span");
-    box.textContent = this.text;
-    box.title = this.all;
-    return box;
-  }
-}
-
-/** A column of what the emulator counted. */
-function counters(name: string, said: (counted: Counted) => string, facts: (line: number) => LineFacts): Extension {
-  return gutter({
-    class: `cm-count cm-counter cm-counter-${name}`,
-    renderEmptyElements: true,
-    lineMarker(view, block) {
-      const { counted } = facts(view.state.doc.lineAt(block.from).number);
-      const text = counted === null ? "" : said(counted);
-      return counted === null || text === "" ? null : new Counter(text, counted.all);
     },
     lineMarkerChange: (update) => update.transactions.some((each) => each.effects.some((one) => one.is(changed))),
   });

@@ -4,8 +4,8 @@ import { computed, effect, signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { notice, stop, userLine, whose } from "../store";
 import { lineKey } from "./chains";
+import { HeatHeads, HeatSaid } from "../heat/choice";
 import { fateOf } from "./fate";
-import { countedByLine } from "./counted";
 import { kernelLine } from "./kernel-line";
 import { gradeOf } from "./cost";
 import { Whose, isShown } from "./ownership";
@@ -31,7 +31,6 @@ import "./source.css";
 /** The file that is open; null: the first. */
 const openFile = signal<string | null>(null);
 const showRemarks = signal(true);
-const showCounters = signal(true);
 /** Those that the filter lets through. */
 const listedFiles = computed(() => files.value.filter(isShown));
 const file = computed(() => {
@@ -71,7 +70,6 @@ function factsOf(name: string, line: number): LineFacts {
       from,
       numbers: numbersOf(remark).map(([name, value]) => `${name} ${value}`).join("\n"),
     })),
-    counted: countedByLine.value.get(lineKey(name, line)) ?? null,
     lit: own ? "own" : chainLines.value.has(lineKey(name, line)) ? "chain" : null,
   };
 }
@@ -124,7 +122,7 @@ export function SourcePanel() {
     const stopRefreshing = effect(() => {
       // Read here, so that a change of any of them counts anew.
       void [shown.value, stop.value, ptx.value, sass.value, userLine.value, picked.value, chains.value];
-      void [remarksByLine.value, countedByLine.value, showRemarks.value, file.value];
+      void [remarksByLine.value, showRemarks.value, file.value];
       editor?.refresh();
       // A file begins with much that is no kernel.
       if (editor !== null && !scrolled && shown.value !== null && showing !== null) {
@@ -153,9 +151,7 @@ export function SourcePanel() {
   const kind = shown.value?.kind;
   const withPtx = ptx.value.length > 0 && kind !== "ptx";
   const withSass = sass.value.length > 0 && kind !== "sass";
-  const counted = countedByLine.value.size > 0;
-  const withCounters = counted && showCounters.value;
-  const hidden = { ptx: !withPtx, sass: !withSass, counters: !withCounters, signs: remarksByLine.value.size === 0 };
+  const hidden = { ptx: !withPtx, sass: !withSass, signs: remarksByLine.value.size === 0 };
   const without = Object.entries(hidden).map(([what, isHidden]) => (isHidden ? ` without-${what}` : "")).join("");
   return (
     <section class={`source-pane${without}`} aria-label="Source">
@@ -183,22 +179,7 @@ export function SourcePanel() {
                 SASS
               </span>
             )}
-            {withCounters && (
-              <>
-                <span class="of-counters" aria-hidden="true" title="Warp instructions that the emulator executed: an instruction that a warp executes counts once">
-                  warp
-                </span>
-                <span aria-hidden="true" title="How many times as many sectors of global memory, or passes over the banks of shared memory, as the bytes need">
-                  mem
-                </span>
-              </>
-            )}
-            {counted && (
-              <label class="check" title="Counters of the emulator, in two columns: warp instructions, and memory traffic over what is needed">
-                <input type="checkbox" checked={showCounters.value} onChange={() => (showCounters.value = !showCounters.value)} />
-                counters
-              </label>
-            )}
+            <HeatHeads />
             {remarksByLine.value.size > 0 && (
               <label class="check">
                 <input type="checkbox" checked={showRemarks.value} onChange={() => (showRemarks.value = !showRemarks.value)} />
@@ -260,11 +241,7 @@ function Selected() {
             ? countHere(found.here)
             : `nothing here${found.fate === "" ? "" : `: ${found.fate}`}`}
         </span>
-        {found.counted !== null && (
-          <span class="counted" title={found.counted.all}>
-            emulator: {found.counted.short}
-          </span>
-        )}
+        <HeatSaid file={line.file} line={line.line} />
         <button type="button" class="quiet" title="Select no line (Escape)" onClick={() => select(null)}>
           Clear
         </button>

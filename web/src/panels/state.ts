@@ -2,7 +2,7 @@
 
 import { batch, computed, effect, signal } from "@preact/signals";
 import { load } from "../chunks";
-import type { CallFrame, Counters, KernelMix, Layouts, LineHistory, Mix, Place, UserLines } from "../data";
+import type { CallFrame, KernelMix, Layouts, LineHistory, Mix, Place, UserLines } from "../data";
 import { type Document, documentOf } from "../documents";
 import { whenIdle } from "../idle";
 import { chainsOf as chainsOfSide, selectedLine } from "../pair/sides";
@@ -14,7 +14,6 @@ export const userLines = signal<UserLines | null>(null);
 export const chains = computed(() => new Chains(userLines.value));
 export const layouts = signal<Layouts | null>(null);
 export const mix = signal<Mix | null>(null);
-export const counters = signal<Counters | null>(null);
 
 /** The document in the middle. */
 export const shown = signal<Document | null>(null);
@@ -146,7 +145,6 @@ export function startPanels(): void {
     // Of an unfinished page the chunk may be empty.
     void load<Layouts>("layouts").then((found) => (layouts.value = found?.pictures ? found : null));
     void load<Mix>("mix").then((found) => (mix.value = found));
-    void load<Counters>("counters").then((found) => (counters.value = found));
     void loadListings();
   });
   effect(() => {
