@@ -12,6 +12,8 @@ from cutecc.record.counters import read_counters
 from cutecc.record.stages import Stages, UserLines, stages_of
 from cutecc.report.chunks import Chunk, stage_chunks
 from cutecc.report.code import Code
+from cutecc.report.fates import Fates
+from cutecc.report.following import links_of
 from cutecc.report.history import histories
 from cutecc.report.listings import Listing
 from cutecc.report.mapping import Mix, mix_of_record
@@ -125,7 +127,13 @@ class _Collector:
 
     def _history(self) -> Iterator[Chunk]:
         if self._stages:
-            yield Chunk.of("history", {"lines": histories(self._stages, self._listed)})
+            links: list[Chunk] = []
+
+            def link(step: int, fates: Fates) -> None:
+                links.append(Chunk.of(f"links:{step}", links_of(fates)))
+
+            yield Chunk.of("history", {"lines": histories(self._stages, self._listed, link)})
+            yield from links
 
     def _layouts(self) -> Iterator[Chunk]:
         if self._stages:

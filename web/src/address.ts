@@ -1,7 +1,8 @@
 /** The view as the address's fragment, so that a place can be kept and passed on. */
 
 import { effect } from "@preact/signals";
-import { base, hideUnchanged, mode, place, selected, shownFunction, sideTab, stops, theme, userLine, usualMode, whose } from "./store";
+import { chooseCode, codeStop, coloured, linked } from "./linked/state";
+import { base, hideUnchanged, mode, onlyLine, place, selected, shownFunction, sideTab, stops, theme, userLine, usualMode, value, whose } from "./store";
 
 /** Set what the fragment says; what is missing or makes no sense stays as it is. */
 export function readAddress(): void {
@@ -18,12 +19,18 @@ export function readAddress(): void {
   if (line >= 1) place.value = { stop: selected.value, line: line - 1 };
   const source = /^(.*):(\d+)$/.exec(said.get("source") ?? "");
   if (source) userLine.value = { file: source[1] as string, line: Number(source[2]) };
+  const followed = /^(\d+):(\d+)$/.exec(said.get("value") ?? "");
+  value.value = followed && Number(followed[2]) >= 1 ? { stage: Number(followed[1]), line: Number(followed[2]) - 1 } : null;
   const tab = said.get("tab");
-  if (tab === "history" || tab === "instructions" || tab === "resources" || tab === "remarks") sideTab.value = tab;
+  if (tab === "history" || tab === "value" || tab === "instructions" || tab === "resources" || tab === "remarks") sideTab.value = tab;
   const colours = said.get("theme");
   if (colours === "light" || colours === "dark") theme.value = colours;
   const files = said.get("files");
   whose.value = files === "mine" || files === "library" ? files : "all";
+  linked.value = said.get("panes") === "linked";
+  coloured.value = said.get("lines") === "coloured";
+  chooseCode(said.get("code"));
+  onlyLine.value = said.get("only") === "line";
   hideUnchanged.value = said.get("hide") === "unchanged";
 }
 
@@ -38,9 +45,16 @@ export function writeAddress(): void {
     if (shownFunction.value !== null) said.set("function", shownFunction.value);
     if (place.value !== null && place.value.stop === selected.value) said.set("line", String(place.value.line + 1));
     if (userLine.value !== null) said.set("source", `${userLine.value.file}:${userLine.value.line}`);
+    if (value.value !== null) said.set("value", `${value.value.stage}:${value.value.line + 1}`);
     if (sideTab.value !== "history") said.set("tab", sideTab.value);
     if (theme.value !== "system") said.set("theme", theme.value);
     if (whose.value !== "all") said.set("files", whose.value);
+    if (linked.value) {
+      said.set("panes", "linked");
+      if (codeStop.value !== null) said.set("code", codeStop.value.id);
+    }
+    if (coloured.value) said.set("lines", "coloured");
+    if (onlyLine.value) said.set("only", "line");
     if (hideUnchanged.value) said.set("hide", "unchanged");
     written = `#${said.toString()}`;
     try {

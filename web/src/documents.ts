@@ -51,7 +51,7 @@ async function open(stop: Stop, chunk: string): Promise<Document | null> {
 let places: Promise<Place[]> | null = null;
 
 /** The places that stages number, over all `places:N` chunks in order. */
-function allPlaces(): Promise<Place[]> {
+export function allPlaces(): Promise<Place[]> {
   places ??= gather();
   return places;
 }

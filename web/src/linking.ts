@@ -15,8 +15,11 @@ import { effect } from "@preact/signals";
 import type { Document } from "./documents";
 import { documentLine, editorLine } from "./editor/lines";
 import { visibleLines } from "./editor/visible";
+import { valueMarks } from "./following/marks";
+import { follow, startFollowing, stepValue } from "./following/state";
 import { chainTooltip } from "./panels/chain-tooltip";
 import { asked, chains, indexOf, placeOf, reveal, select, startPanels } from "./panels/state";
+import { documentLines } from "./linked/colours";
 import { layoutLinks, openLayoutAtCaret } from "./pictures/links";
 import { mode, notice, place, shownFunction, userLine } from "./store";
 import "./linking.css";
@@ -24,6 +27,7 @@ import "./linking.css";
 /** Called once, when the manifest is there. */
 export function startLinking(): void {
   startPanels();
+  startFollowing();
   window.addEventListener("keydown", onKeyDown, { capture: true });
 }
 
@@ -31,6 +35,7 @@ export function startLinking(): void {
 export function linkingExtensions(document: Document): Extension {
   return [
     litLines(document),
+    documentLines(document),
     hoverTooltip(
       (view, position, side) => {
         const line = view.state.doc.lineAt(position);
@@ -44,6 +49,8 @@ export function linkingExtensions(document: Document): Extension {
       { hoverTime: 450 },
     ),
     layoutLinks(document),
+    // Behind what is lit: a text that is newly shown begins at the value.
+    valueMarks(document),
     Prec.low(keymap.of([{ key: "Escape", run: clear }])),
   ];
 }
@@ -57,10 +64,11 @@ function clear(): boolean {
 /** Editors of stops that are on the screen. */
 const live = new Set<{ view: EditorView; document: Document }>();
 
-/** The editor that keys speak to: the one with the caret, else the last one. */
+/** The editor that keys speak to: the one with the caret, else the last one in the middle. */
 function current(): { view: EditorView; document: Document } | null {
   const all = [...live];
-  return all.find((each) => each.view.hasFocus) ?? all[all.length - 1] ?? null;
+  const inMiddle = all.filter((each) => each.view.dom.closest(".editors") !== null);
+  return all.find((each) => each.view.hasFocus) ?? inMiddle.at(-1) ?? null;
 }
 
 /** Go to the next or the previous lit line of what is shown; says in words where that is. */
@@ -96,6 +104,15 @@ function neighbour(document: Document, line: number, direction: 1 | -1): number 
   return lines[found] as number;
 }
 
+/** Follow the value of the caret's line. */
+export function followAtCaret(): void {
+  const found = current();
+  if (found === null) return;
+  const { view, document } = found;
+  const line = documentLine(view.state, view.state.doc.lineAt(view.state.selection.main.head).number);
+  if (line >= 0) follow(document.stop, line);
+}
+
 /** Draw the layout at the caret; false when the caret is not in a stage. */
 function drawLayout(): boolean {
   const found = [...live].find((each) => each.view.hasFocus);
@@ -114,6 +131,12 @@ function onKeyDown(event: KeyboardEvent): void {
     taken = true;
   } else if (event.key === "l") {
     taken = drawLayout();
+  } else if (event.key === "v") {
+    followAtCaret();
+    taken = true;
+  } else if (event.key === "," || event.key === ".") {
+    stepValue(event.key === "." ? 1 : -1);
+    taken = true;
   } else if (event.key === "s") {
     const source = window.document.querySelector<HTMLElement>(".source-pane .cm-content");
     source?.focus();

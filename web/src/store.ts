@@ -55,9 +55,15 @@ export const place = signal<{ stop: string; line: number } | null>(null);
 /** The user's line that everything else follows, `line` from 1. */
 export const userLine = signal<{ file: string; line: number } | null>(null);
 
+/** The operation that is followed: its line, from 0, of the module after pass `stage`. */
+export const value = signal<{ stage: number; line: number } | null>(null);
+
+/** Whether only what belongs to the selected line is shown of a text or a diff. */
+export const onlyLine = signal(false);
+
 /** Which tab of the details is open. */
 export const sideTab = signal<SideTab>("history");
-export type SideTab = "history" | "instructions" | "resources" | "remarks";
+export type SideTab = "history" | "value" | "instructions" | "resources" | "remarks";
 
 export const filter = signal("");
 /** Whose files and lines are listed. */

@@ -2,8 +2,10 @@
 
 import { dialectChanges, formatSeconds, providerName, stateOf } from "./passes";
 import { defaultBase } from "./stops";
-import { type Mode, base, foldTypes, mode, selected, shownFunction, stop, stops, type Stop } from "./store";
-import { baseStop, currentComparison, differences, functions } from "./viewer";
+import { type Mode, base, foldTypes, mode, onlyLine, pair, selected, shownFunction, stop, stops, type Stop, userLine } from "./store";
+import { coloured, following, linked, toggleLinked } from "./linked/state";
+import { followAtCaret } from "./linking";
+import { baseStop, currentComparison, differences, functions, narrowed } from "./viewer";
 
 const MODES = [
   { id: "text", label: "Text", key: "1" },
@@ -21,6 +23,7 @@ export function Toolbar() {
     <div class="toolbar">
       <div class="row">
         <Modes modes={MODES} />
+        <LinkedButtons />
         {compared && (
           <label class="against">
             <span class="word">against</span>
@@ -40,10 +43,46 @@ export function Toolbar() {
             </select>
           </label>
         )}
+        {!listing && (
+          <button type="button" class="quiet" title="Follow the value of the caret's line through the passes (v)" onClick={followAtCaret}>
+            Follow value
+          </button>
+        )}
         <TextOptions compared={compared} />
       </div>
       {shown !== null && <About shown={shown} />}
     </div>
+  );
+}
+
+/** The linked view, and what it can do. */
+function LinkedButtons() {
+  return (
+    <span class="linked-buttons">
+      <button type="button" class="quiet" aria-pressed={linked.value} title="Python, stage and code side by side (4)" onClick={toggleLinked}>
+        Linked
+      </button>
+      {linked.value && (
+        <button
+          type="button"
+          class="quiet"
+          aria-pressed={following.value}
+          title="What one text shows is brought into view in the others (g)"
+          onClick={() => (following.value = !following.value)}
+        >
+          Follow
+        </button>
+      )}
+      <button
+        type="button"
+        class="quiet"
+        aria-pressed={coloured.value}
+        title="A colour for every line of Python, in all texts (c)"
+        onClick={() => (coloured.value = !coloured.value)}
+      >
+        Colours
+      </button>
+    </span>
   );
 }
 
@@ -94,6 +133,7 @@ export function TextOptions({ compared }: { compared: boolean }) {
         />
         Fold types
       </label>
+      {pair.value === null && <OnlyLine rows={compared && differences.value !== null} />}
       {compared && differences.value !== null && (
         <span class="differences">
           {differences.value === 0
@@ -115,6 +155,23 @@ export function TextOptions({ compared }: { compared: boolean }) {
         </span>
       )}
     </>
+  );
+}
+
+/** Whether only what belongs to the selected line is shown, and how much that is. */
+function OnlyLine({ rows }: { rows: boolean }) {
+  const line = userLine.value;
+  const found = narrowed.value;
+  return (
+    <label class="check only-line" title={line === null ? "Select a line of the source first" : `Only what belongs to line ${line.line} (o)`}>
+      <input type="checkbox" checked={onlyLine.value} disabled={line === null} onChange={() => (onlyLine.value = !onlyLine.value)} />
+      Only this line
+      {found !== null && line !== null && (
+        <span class="muted">
+          {found.shown.toLocaleString("en")} of {found.of.toLocaleString("en")} {rows ? "rows" : "lines"}
+        </span>
+      )}
+    </label>
   );
 }
 

@@ -14,6 +14,7 @@ import {
   lineNumbers,
 } from "@codemirror/view";
 import { picking } from "../editor/picking";
+import { sourceLines } from "../linked/colours";
 import { shortCount } from "../numbers";
 import { type Grade, SIGNS } from "./cost";
 import type { Counted } from "./counted";
@@ -74,6 +75,7 @@ export function sourceEditor(
         decorations(facts),
         highlightActiveLine(),
         python(),
+        sourceLines(file),
         picking(pick, [{ key: "Escape", run: () => (select(null), true) }]),
         keymap.of(standardKeymap),
       ],
