@@ -127,12 +127,12 @@ class _Collector:
 
     def _history(self) -> Iterator[Chunk]:
         if self._stages:
-            links: list[Chunk] = []
+            stages, links = self._stages, list[Chunk]()
 
             def link(step: int, fates: Fates) -> None:
-                links.append(Chunk.of(f"links:{step}", links_of(fates)))
+                links.append(Chunk.of(f"links:{step}", links_of(fates, stages.places)))
 
-            yield Chunk.of("history", {"lines": histories(self._stages, self._listed, link)})
+            yield Chunk.of("history", {"lines": histories(stages, self._listed, link)})
             yield from links
 
     def _layouts(self) -> Iterator[Chunk]:

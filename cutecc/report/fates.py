@@ -117,20 +117,16 @@ class Fates:
     def _fate(self, number: int, users: list[int], is_source: bool) -> Fate:
         here = self._before.places[number]
         is_source = is_source and here >= 0 and here in self._new
-        instead = {each for user in users for each in self._taken_instead(number, user) if each is not None}
-        for each in instead:
-            if self._equals(number, each):
-                self._instead[number] = self.taken[number] = each
-                return "merged"
-        if instead:
-            self.taken[number] = min(instead)
-        for each in instead:
-            if is_source and each not in self._matches.back and not self._after.is_constant(each):
-                self.taken[number] = each
-                return "rewritten"
-        if instead or is_source:
-            return "folded" if instead else "rewritten"
-        return self._without_another(number, users)
+        instead = self._all_taken_instead(number, users)
+        equal = next((each for each in instead if self._equals(number, each)), None)
+        if equal is not None:
+            self._instead[number] = self.taken[number] = equal
+            return "merged"
+        if not instead:
+            return "rewritten" if is_source else self._without_another(number, users)
+        new = [each for each in instead.difference(self._matches.back) if not self._after.is_constant(each)]
+        self.taken[number] = min(new or instead)
+        return "rewritten" if is_source and new else "folded"
 
     def _without_another(self, number: int, users: list[int]) -> Fate:
         """The fate of an operation in whose place there is none."""
@@ -138,6 +134,9 @@ class Fates:
         if number in self._opened or (around in self._opened and not self._before.has_results(number)):
             return "folded"
         return "removed" if all(self._fates.get(user) == "removed" for user in users) else "folded"
+
+    def _all_taken_instead(self, number: int, users: list[int]) -> set[int]:
+        return {each for user in users for each in self._taken_instead(number, user) if each is not None}
 
     def _taken_instead(self, number: int, user: int) -> list[int | None]:
         """The operations whose results a user of one that is gone, or what stands for that user, takes instead."""

@@ -6,14 +6,17 @@ before and after it, small enough to be in a page for every pass.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 import msgspec
 
+from cutecc.record.stages import Stages
 from cutecc.report.fates import Fate, Fates
+from cutecc.report.matching import Matches
 from cutecc.report.operations import Operations
+from cutecc.support.locations import Place
 
 Group = tuple[list[int], list[int]]
 """Operations before, and those after that they became together."""
@@ -37,29 +40,100 @@ class Links(msgspec.Struct, omit_defaults=True):
     """Before, by what happened to them."""
     became: list[Group] = []
     """What came in the place of those that are gone: other operations, or one whose result is taken instead."""
+    elsewhere: list[Group] = []
+    """The same, of one that is of another line, or of none: followed only if nothing else is left of the value."""
     copies: list[Group] = []
     """Those copied, each alone, and their copies."""
     unrolled: bool = False
     """Whether copies are turns of loops."""
 
 
-def links_of(fates: Fates) -> Links:
-    """What a pass did."""
+def links_of(fates: Fates, places: Sequence[Place]) -> Links:
+    """What a pass did; `places` are those that modules number."""
     copies: defaultdict[int, list[int]] = defaultdict(list)
     for copy, original in fates.originals.items():
         copies[original].append(copy)
     gone: defaultdict[Fate, list[int]] = defaultdict(list)
     for number, fate in fates.gone.items():
         gone[fate].append(number)
+    became: tuple[list[Group], list[Group]] = ([], [])
+    for before, after in _groups(fates):
+        became[_is_elsewhere(fates, places, before, after)].append((_differences(before), _differences(after)))
     return Links(
         kept=_runs(fates.matches.to.items()),
         changed=_differences(fates.matches.changed),
         moved=_differences(fates.moved),
         gone={fate: _differences(numbers) for fate, numbers in gone.items()},
-        became=[(_differences(before), _differences(after)) for before, after in _groups(fates)],
+        became=became[False],
+        elsewhere=became[True],
         copies=[([original], _differences(copies[original])) for original in sorted(copies)],
         unrolled=bool(fates.unrolled),
     )
+
+
+class Passed(msgspec.Struct, frozen=True):
+    """What one pass did to a value."""
+
+    step: int
+    """Position of the pass."""
+    before: int
+    """Operations that it was."""
+    texts: list[str]
+    """The operations that it is after the pass."""
+    fates: dict[Fate, int]
+    """To how many of them what happened, the most first; nothing where the value is unchanged."""
+    others: int
+    """Other operations of its line before, of which it is not known which became what."""
+
+
+def follow(stages: Stages, start: int, line: int) -> Iterator[Passed]:
+    """What passes did to the operation in `line`, from 0, of the module after pass `start`, until it is gone.
+
+    Raises `RecordError`.
+    """
+    aliases: dict[str, str] = {}
+    before = Operations(stages.after(start), aliases)
+    numbers = {line}
+    for step in (each for each in stages.indices if each > start):
+        stage = stages.after(step)
+        after = Operations(stage, aliases)
+        fates = Fates(Matches(before, after))
+        found, others = _became(fates, stages.places, numbers)
+        lines = stage.text.split("\n")
+        texts = [lines[each].strip() for each in sorted(found)]
+        yield Passed(step, len(numbers), texts, dict(Counter(_happened(fates, numbers)).most_common()), others)
+        if not found:
+            return
+        before, numbers = after, found
+
+
+def _became(fates: Fates, places: Sequence[Place], numbers: set[int]) -> tuple[set[int], int]:
+    """What operations are after a pass, and of how many others it is not known which of them became what."""
+    groups: tuple[list[Group], list[Group]] = ([], [])
+    for here, there in _groups(fates):
+        if not numbers.isdisjoint(here):
+            groups[_is_elsewhere(fates, places, here, there)].append((here, there))
+    own, elsewhere = groups
+    found = {fates.matches.to[each] for each in numbers if each in fates.matches.to}
+    found.update(copy for copy, original in fates.originals.items() if original in numbers)
+    found.update(*(there for _, there in own))
+    if not found:
+        found.update(*(there for _, there in elsewhere))
+    return found, len(set[int]().union(*(here for here, _ in own)) - numbers)
+
+
+def _happened(fates: Fates, numbers: Iterable[int]) -> Iterator[Fate]:
+    moved = set(fates.moved)
+    copied: dict[int, Fate] = {
+        original: "unrolled" if copy in fates.unrolled else "copied" for copy, original in fates.originals.items()
+    }
+    for number in numbers:
+        if number in fates.gone:
+            yield fates.gone[number]
+        elif number in copied:
+            yield copied[number]
+        elif number in fates.matches.changed or number in moved:
+            yield "changed" if number in fates.matches.changed else "moved"
 
 
 def _differences(numbers: Iterable[int]) -> list[int]:
@@ -79,6 +153,14 @@ def _runs(pairs: Iterable[tuple[int | None, int]]) -> list[int]:
             found += (before - here, after - there, 1)
         here, there = before + 1, after + 1
     return found
+
+
+def _is_elsewhere(fates: Fates, places: Sequence[Place], before: list[int], after: list[int]) -> bool:
+    """Whether what is taken instead of an operation is of another line, or of none."""
+    if fates.gone[before[0]] == "rewritten" or len(after) > 1:
+        return False
+    here, there = fates.matches.before.places[before[0]], fates.matches.after.places[after[0]]
+    return here != there and (here < 0 or there < 0 or places[here][-1][:2] != places[there][-1][:2])
 
 
 def _groups(fates: Fates) -> Iterator[Group]:

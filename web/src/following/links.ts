@@ -14,6 +14,8 @@ export interface Links {
   gone?: Partial<Record<EventKind, number[]>>;
   /** Operations that are gone, and those that they became together. */
   became?: [before: number[], after: number[]][];
+  /** The same, of one that is of another line, or of none. */
+  elsewhere?: [before: number[], after: number[]][];
   /** One operation each, and its copies. */
   copies?: [before: number[], after: number[]][];
   unrolled?: boolean;
@@ -32,13 +34,34 @@ interface Run {
   length: number;
 }
 
+/** Lines before, and what they became. */
+class Relation {
+  private readonly forward = new Map<number, number[]>();
+  private readonly backward = new Map<number, number[]>();
+
+  /** What is copied and rewritten is added twice. */
+  add(before: readonly number[], after: readonly number[]): void {
+    for (const line of before) this.forward.set(line, [...this.after(line), ...after]);
+    for (const line of after) this.backward.set(line, [...this.before(line), ...before]);
+  }
+
+  after(line: number): readonly number[] {
+    return this.forward.get(line) ?? [];
+  }
+
+  before(line: number): readonly number[] {
+    return this.backward.get(line) ?? [];
+  }
+}
+
 /** `Links`, to be asked. */
 export class Linked {
   private readonly runs: Run[] = [];
   private readonly fates = new Map<number, EventKind>();
   private readonly changes = new Map<number, EventKind>();
-  private readonly forward = new Map<number, number[]>();
-  private readonly backward = new Map<number, number[]>();
+  private readonly own = new Relation();
+  /** Followed only where nothing else is left of the value. */
+  private readonly elsewhere = new Relation();
   /** Those that became something together with others. */
   private readonly together = new Map<number, number[]>();
   private readonly copied: EventKind;
@@ -55,27 +78,25 @@ export class Linked {
     for (const [kind, lines] of Object.entries(links.gone ?? {})) for (const line of summed(lines)) this.fates.set(line, kind as EventKind);
     for (const line of summed(links.moved ?? [])) this.changes.set(line, "moved");
     for (const line of summed(links.changed ?? [])) this.changes.set(line, "changed");
-    for (const group of [...(links.became ?? []), ...(links.copies ?? [])]) this.link(summed(group[0]), summed(group[1]));
-    for (const [line] of links.copies ?? []) this.fates.set(line[0] as number, this.copied);
-  }
-
-  private link(before: number[], after: number[]): void {
-    for (const line of before) {
-      // What is copied and rewritten is linked twice.
-      this.forward.set(line, [...(this.forward.get(line) ?? []), ...after]);
-      if (before.length > 1) this.together.set(line, before);
+    for (const [before, after] of links.elsewhere ?? []) this.elsewhere.add(summed(before), summed(after));
+    for (const group of [...(links.became ?? []), ...(links.copies ?? [])]) {
+      const lines = summed(group[0]);
+      this.own.add(lines, summed(group[1]));
+      if (lines.length > 1) for (const line of lines) this.together.set(line, lines);
     }
-    for (const line of after) this.backward.set(line, [...(this.backward.get(line) ?? []), ...before]);
+    for (const [line] of links.copies ?? []) this.fates.set(line[0] as number, this.copied);
   }
 
   /** Lines after the pass that operations before it became, ascending. */
   after(lines: readonly number[]): number[] {
-    return distinct(lines.flatMap((line) => [...this.match(line, "before", "after"), ...(this.forward.get(line) ?? [])]));
+    const found = lines.flatMap((line) => [...this.match(line, "before", "after"), ...this.own.after(line)]);
+    return distinct(found.length > 0 ? found : lines.flatMap((line) => this.elsewhere.after(line)));
   }
 
   /** Lines before the pass of what became operations after it, ascending. */
   before(lines: readonly number[]): number[] {
-    return distinct(lines.flatMap((line) => [...this.match(line, "after", "before"), ...(this.backward.get(line) ?? [])]));
+    const found = lines.flatMap((line) => [...this.match(line, "after", "before"), ...this.own.before(line)]);
+    return distinct(found.length > 0 ? found : lines.flatMap((line) => this.elsewhere.before(line)));
   }
 
   /** What happened to operations before the pass, the most first. */

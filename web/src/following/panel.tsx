@@ -104,7 +104,8 @@ interface RowProps {
 
 function Row({ sign, meaning, name, stage, lines, said }: RowProps) {
   const [texts, setTexts] = useState<string[]>([]);
-  const shown = lines.slice(0, MOST);
+  // The value itself is made last.
+  const shown = lines.slice(-MOST);
   useEffect(() => {
     let wanted = true;
     void textsOf(stage, shown).then((found) => wanted && setTexts(found));
@@ -121,18 +122,18 @@ function Row({ sign, meaning, name, stage, lines, said }: RowProps) {
       </button>
       <span>{said}</span>
       <ul class="texts">
+        <More count={lines.length} />
         {texts.map((text, at) => (
           <li key={at}>
             <code title={text}>{folded(text)}</code>
           </li>
         ))}
-        <More count={lines.length} />
       </ul>
     </li>
   );
 }
 
-const More = ({ count }: { count: number }) => (count > MOST ? <li class="muted">and {(count - MOST).toLocaleString("en")} more</li> : null);
+const More = ({ count }: { count: number }) => (count > MOST ? <li class="muted">{(count - MOST).toLocaleString("en")} more</li> : null);
 
 /** With long types short, as in the text. */
 function folded(text: string): string {
