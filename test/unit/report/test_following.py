@@ -16,6 +16,7 @@ from cutecc.report.values import find_value
 
 
 def passed(tmp_path: Path, line: int, *texts: str) -> list[Passed]:
+    tmp_path.mkdir(exist_ok=True)
     return [*follow(stages(tmp_path, *texts), 0, line)]
 
 
