@@ -2,7 +2,7 @@
 
 import { dialectChanges, formatSeconds, providerName, stateOf } from "./passes";
 import { defaultBase } from "./stops";
-import { type Mode, base, foldTypes, mode, onlyLine, pair, selected, shownFunction, stop, stops, type Stop, userLine } from "./store";
+import { type Mode, base, foldTypes, mode, onlyLine, selected, shownFunction, stop, stops, type Stop, userLine } from "./store";
 import { coloured, following, linked, toggleLinked } from "./linked/state";
 import { followAtCaret } from "./linking";
 import { baseStop, currentComparison, differences, functions, narrowed } from "./viewer";
@@ -23,7 +23,6 @@ export function Toolbar() {
     <div class="toolbar">
       <div class="row">
         <Modes modes={MODES} />
-        <LinkedButtons />
         {compared && (
           <label class="against">
             <span class="word">against</span>
@@ -43,14 +42,20 @@ export function Toolbar() {
             </select>
           </label>
         )}
-        {!listing && (
-          <button type="button" class="quiet" title="Follow the value of the caret's line through the passes (v)" onClick={followAtCaret}>
-            Follow value
-          </button>
-        )}
         <TextOptions compared={compared} />
       </div>
-      {shown !== null && <About shown={shown} />}
+      <div class="about-line">
+        {shown !== null && <About shown={shown} />}
+        <span class="linked-buttons">
+          <OnlyLine rows={compared && differences.value !== null} />
+          {!listing && (
+            <button type="button" class="quiet" title="Follow the value of the caret's line through the passes (v)" aria-label="Follow value" onClick={followAtCaret}>
+              ▶<span class="word"> Follow value</span>
+            </button>
+          )}
+          <LinkedButtons />
+        </span>
+      </div>
     </div>
   );
 }
@@ -58,9 +63,9 @@ export function Toolbar() {
 /** The linked view, and what it can do. */
 function LinkedButtons() {
   return (
-    <span class="linked-buttons">
-      <button type="button" class="quiet" aria-pressed={linked.value} title="Python, stage and code side by side (4)" onClick={toggleLinked}>
-        Linked
+    <>
+      <button type="button" class="quiet" aria-pressed={linked.value} title="Python, stage and code side by side (4)" aria-label="Linked" onClick={toggleLinked}>
+        ‖<span class="word"> Linked</span>
       </button>
       {linked.value && (
         <button
@@ -68,9 +73,10 @@ function LinkedButtons() {
           class="quiet"
           aria-pressed={following.value}
           title="What one text shows is brought into view in the others (g)"
+          aria-label="Follow"
           onClick={() => (following.value = !following.value)}
         >
-          Follow
+          ⇄<span class="word"> Follow</span>
         </button>
       )}
       <button
@@ -78,11 +84,12 @@ function LinkedButtons() {
         class="quiet"
         aria-pressed={coloured.value}
         title="A colour for every line of Python, in all texts (c)"
+        aria-label="Colours"
         onClick={() => (coloured.value = !coloured.value)}
       >
-        Colours
+        ▤<span class="word"> Colours</span>
       </button>
-    </span>
+    </>
   );
 }
 
@@ -133,7 +140,6 @@ export function TextOptions({ compared }: { compared: boolean }) {
         />
         Fold types
       </label>
-      {pair.value === null && <OnlyLine rows={compared && differences.value !== null} />}
       {compared && differences.value !== null && (
         <span class="differences">
           {differences.value === 0

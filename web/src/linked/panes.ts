@@ -88,11 +88,12 @@ function fromTop({ view, lines }: Pane): Found[] {
   const at = (height: number) => view.state.doc.lineAt(view.lineBlockAtHeight(height - view.documentPadding.top).from).number;
   const last = Math.min(at(scrollTop + clientHeight), at(scrollTop) + MOST_LINES);
   const found = new Map<string, Found>();
-  for (let number = at(scrollTop + 1); number <= last; number++)
-    for (const each of foundAt(lines, number)) {
-      const key = lineKey(each.line.file, each.line.line);
-      if (!found.has(key)) found.set(key, each);
-    }
+  for (let number = at(scrollTop + 1); number <= last; number++) {
+    const line = lines.userLine(number);
+    const key = line && lineKey(line.file, line.line);
+    if (key === null || found.has(key)) continue;
+    for (const each of foundAt(lines, number)) found.set(key, each);
+  }
   return [...found.values()];
 }
 
