@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 from cutecc.cli.again import with_stages
+from cutecc.cli.followed_value import MOST_TEXTS, value_rows
 from cutecc.cli.headings import wrapped
 from cutecc.cli.paging import When, in_colour, paging_options, show, width
 from cutecc.cli.records import read_record, record_argument, target_option
@@ -22,14 +23,16 @@ from cutecc.errors import SourceLocation, UsageError
 from cutecc.passes.generation.choice import CODE_GENERATION
 from cutecc.record import Compilation
 from cutecc.record.naming import short_kernel_name
-from cutecc.record.stages import CallFrame, stages_of
+from cutecc.record.stages import CallFrame, Stages, stages_of
 from cutecc.report.explaining import Explanation, Instruction
 from cutecc.report.explaining import explain as explain_line
+from cutecc.report.following import follow
 from cutecc.report.frames import Line
 from cutecc.report.history import HistoryEvent
 from cutecc.report.listings import Kind
 from cutecc.report.paths import short_names
-from cutecc.report.stage_text import TRACED, positions
+from cutecc.report.stage_text import TRACED, choose, positions
+from cutecc.report.values import Value, find_value
 
 _MOST = 12
 """Instructions of a kind that are shown without being asked for more; call chains too."""
@@ -44,6 +47,7 @@ Examples:
   cutecc explain cutecc-out/gemm-sm_90a
   cutecc explain cutecc-out/gemm-sm_90a gemm.py:128
   cutecc explain gemm.cutecc gemm.py:128 --target sm_90a --all
+  cutecc explain cutecc-out/gemm-sm_90a gemm.py:128 --value 1
 
 Instructions have lines when the kernel was compiled with --line-info or --report.
 """
@@ -53,10 +57,19 @@ Instructions have lines when the kernel was compiled with --line-info or --repor
 @record_argument
 @click.argument("place", metavar="[FILE:LINE]", required=False)
 @click.option("--all", "everything", is_flag=True, help="Print every instruction of the line.")
+@click.option("--value", metavar="WHICH", help="Follow one operation of the line: the first is 1, or %x by its result.")
+@click.option("--after", metavar="PASS", help="Of the module after this pass; the first with operations of the line.")
 @target_option
 @paging_options
 def explain(
-    record: Path, place: str | None, everything: bool, target: str | None, colour: When, no_pager: bool
+    record: Path,
+    place: str | None,
+    everything: bool,
+    value: str | None,
+    after: str | None,
+    target: str | None,
+    colour: When,
+    no_pager: bool,
 ) -> None:
     """Say what became of a line of Python: what each pass did to its operations, and its instructions.
 
@@ -77,7 +90,16 @@ def explain(
     stages = stages_of(compilation)
     found = explain_line(compilation, stages, match[1], int(match[2]))
     passes = {each.index: each.name for each in positions(compilation, stages)}
-    lines = (_cropped(line, crop) for line in _lines(compilation, found, passes, None if everything else _MOST, crop))
+    most = None if everything else _MOST
+    crop = width() if sys.stdout.isatty() or os.environ.get("COLUMNS") else None
+    if value is not None:
+        start = choose(compilation, stages, after).index if after else None
+        rows = _value(compilation, found, stages, find_value(stages, (found.file, found.line), value, start), most)
+    elif after is not None:
+        raise UsageError("--after says of which module a value is: name one with --value")
+    else:
+        rows = _lines(compilation, found, passes, most, crop)
+    lines = (_cropped(line, crop) for line in rows)
     show(lines, colour=in_colour(colour), pager=not no_pager)
 
 
@@ -86,9 +108,7 @@ def _lines(
 ) -> Iterator[str]:
     survivors = {file for event in found.history.events for file, _ in event.into}
     names = short_names({found.file} | survivors | {frame.file for chain in found.chains for frame in chain})
-    yield click.style(f"{names[found.file]}:{found.line}", bold=True) + f"  {compilation.name} for {compilation.target}"
-    if found.source:
-        yield f"    {found.source.strip()}"
+    yield from _head(compilation, found, names)
     yield from _calls(found, names, most)
     yield ""
     yield from _history(found, passes, names)
@@ -101,6 +121,21 @@ def _lines(
             rows = _rows(compilation, kind, instructions[:most], columns)
             yield from _instructions(label, instructions, rows, most)
     yield from _remarks(found, names, columns)
+
+
+def _head(compilation: Compilation, found: Explanation, names: dict[str, str]) -> Iterator[str]:
+    yield click.style(f"{names[found.file]}:{found.line}", bold=True) + f"  {compilation.name} for {compilation.target}"
+    if found.source:
+        yield f"    {found.source.strip()}"
+
+
+def _value(
+    compilation: Compilation, found: Explanation, stages: Stages, value: Value, most: int | None
+) -> Iterator[str]:
+    passes = {each.index: each.name for each in positions(compilation, stages)}
+    yield from _head(compilation, found, short_names({found.file}))
+    yield ""
+    yield from value_rows(value, [*follow(stages, value.stage, value.line)], passes, most and MOST_TEXTS)
 
 
 def _remarks(found: Explanation, names: dict[str, str], columns: int | None) -> Iterator[str]:

@@ -16,6 +16,8 @@ from cutecc.record.stages import Stages, UserLines, stages_of
 from cutecc.report.chunks import Chunk, stage_chunks
 from cutecc.report.code import Code
 from cutecc.report.emulator_measures import emulator_measures
+from cutecc.report.fates import Fates
+from cutecc.report.following import links_of
 from cutecc.report.grades import cost_of, grade_of
 from cutecc.report.history import histories
 from cutecc.report.listings import Listing
@@ -144,7 +146,13 @@ class _Collector:
 
     def _history(self) -> Iterator[Chunk]:
         if self._stages:
-            yield Chunk.of("history", {"lines": histories(self._stages, self._listed)})
+            stages, links = self._stages, list[Chunk]()
+
+            def link(step: int, fates: Fates) -> None:
+                links.append(Chunk.of(f"links:{step}", links_of(fates, stages.places)))
+
+            yield Chunk.of("history", {"lines": histories(stages, self._listed, link)})
+            yield from links
 
     def _layouts(self) -> Iterator[Chunk]:
         if self._stages:

@@ -50,7 +50,7 @@ class Fates:
     """What a pass did, by the places of operations."""
 
     def __init__(self, matches: Matches) -> None:
-        self._matches = matches
+        self.matches = self._matches = matches
         self._before, self._after = matches.before, matches.after
         self.changes: defaultdict[int, Change] = defaultdict(Change)
         self._new: defaultdict[int, list[int]] = defaultdict(list)
@@ -58,15 +58,22 @@ class Fates:
         for number in matches.new:
             self._new[self._after.places[number]].append(number)
         self._fates: dict[int, Fate] = {}
-        """Of operations that are gone."""
         self._instead: dict[int, int] = {}
         """Which operation after stands for one that is gone."""
-        self._copies: set[int] = set()
+        self.gone: dict[int, Fate] = {}
+        """Of each operation before that is gone."""
+        self.taken: dict[int, int] = {}
+        """By operation that is gone, one after whose result is taken instead of its own."""
+        self.originals: dict[int, int] = {}
+        """By operation after that is a copy, what it is a copy of, before."""
+        self.unrolled: set[int] = set()
+        """Those of the copies that are turns of a loop."""
         self._gone()
         self._came()
         for number in matches.changed:
             self.changes[self._before.places[number]].counts["changed"] += 1
-        for number in self._moved():
+        self.moved = self._moved()
+        for number in self.moved:
             self.changes[self._before.places[number]].counts["moved"] += 1
         self.changes.pop(-1, None)
 
@@ -90,11 +97,13 @@ class Fates:
             change = self.changes[self._before.places[number]]
             instead = self._instead.get(number)
             if instead is not None and (instead in self._matches.back or stands_for[instead] > 1):
-                change.counts["merged"] += 1
+                fate = "merged"
                 change.into.add(self._after.places[instead])
-            else:
+            elif instead is not None:
                 # Made anew and for this one alone, it is another.
-                change.counts["folded" if instead is not None else fate] += 1
+                fate = "folded"
+            self.gone[number] = fate
+            change.counts[fate] += 1
 
     def _users(self, gone: set[int]) -> defaultdict[int, list[int]]:
         """By operation that is gone, those that used it."""
@@ -108,17 +117,16 @@ class Fates:
     def _fate(self, number: int, users: list[int], is_source: bool) -> Fate:
         here = self._before.places[number]
         is_source = is_source and here >= 0 and here in self._new
-        instead = {each for user in users for each in self._taken_instead(number, user) if each is not None}
-        for each in instead:
-            if self._equals(number, each):
-                self._instead[number] = each
-                return "merged"
-        for each in instead:
-            if is_source and each not in self._matches.back and not self._after.is_constant(each):
-                return "rewritten"
-        if instead or is_source:
-            return "folded" if instead else "rewritten"
-        return self._without_another(number, users)
+        instead = self._all_taken_instead(number, users)
+        equal = next((each for each in instead if self._equals(number, each)), None)
+        if equal is not None:
+            self._instead[number] = self.taken[number] = equal
+            return "merged"
+        if not instead:
+            return "rewritten" if is_source else self._without_another(number, users)
+        new = [each for each in instead.difference(self._matches.back) if not self._after.is_constant(each)]
+        self.taken[number] = min(new or instead)
+        return "rewritten" if is_source and new else "folded"
 
     def _without_another(self, number: int, users: list[int]) -> Fate:
         """The fate of an operation in whose place there is none."""
@@ -126,6 +134,9 @@ class Fates:
         if number in self._opened or (around in self._opened and not self._before.has_results(number)):
             return "folded"
         return "removed" if all(self._fates.get(user) == "removed" for user in users) else "folded"
+
+    def _all_taken_instead(self, number: int, users: list[int]) -> set[int]:
+        return {each for user in users for each in self._taken_instead(number, user) if each is not None}
 
     def _taken_instead(self, number: int, user: int) -> list[int | None]:
         """The operations whose results a user of one that is gone, or what stands for that user, takes instead."""
@@ -168,12 +179,14 @@ class Fates:
         original = next((each for each in here[:_MOST_ORIGINALS] if self._is_copy(number, each)), None)
         if original is None:
             return "appeared"
-        self._copies.add(number)
+        self.originals[number] = original
         times, rest = divmod(len(there), len(here))
         change.times.add(0 if rest else times)
         around = self._after.parents[number]
         beside = (each for each in there if each != number and self._after.parents[each] == around)
         is_unrolled = self._before.loop(original) is not None and next(beside, None) is not None
+        if is_unrolled:
+            self.unrolled.add(number)
         return "unrolled" if is_unrolled else "copied"
 
     def _is_copy(self, copy: int, original: int) -> bool:
@@ -187,7 +200,7 @@ class Fates:
         return all(
             self._matches.to.get(was) == now
             or was == loop
-            or now in self._copies
+            or now in self.originals
             or (now is not None and after.is_constant(now))
             for was, now in operands
         )

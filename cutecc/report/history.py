@@ -6,7 +6,7 @@ SSA values, block labels and aliases are numbered anew by every pass; that, and 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
@@ -56,11 +56,14 @@ class LineHistory(msgspec.Struct):
     sass: int = 0
 
 
-def histories(stages: Stages, listings: Iterable[Listing] = ()) -> list[LineHistory]:
+def histories(
+    stages: Stages, listings: Iterable[Listing] = (), each: Callable[[int, Fates], None] | None = None
+) -> list[LineHistory]:
     """What became of each line that operations or instructions name, in the order of the source.
 
     An operation counts for every line of its call chain. Code generation takes a kernel out of the module, which is the
-    last event of each of its lines. Raises `RecordError`.
+    last event of each of its lines. `each` is told what every pass that changed the module did, with its position.
+    Raises `RecordError`.
     """
     frames = Frames(stages.user_lines)
     lines_of = [frames.lines(place) for place in stages.places]
@@ -73,9 +76,13 @@ def histories(stages: Stages, listings: Iterable[Listing] = ()) -> list[LineHist
         counts, earlier = _counts(after, lines_of), counts
         for line in counts.keys() - found.keys():
             found[line] = LineHistory(*line, traced=counts[line] if before is None else 0)
-        for line, changes in _changes(before, after, lines_of).items() if before else ():
-            event = _event(index, line, (earlier[line], counts[line]), changes, stages.places)
-            found[line].events.append(event)
+        if before:
+            fates = Fates(Matches(before, after))
+            for line, changes in _changes(fates, lines_of).items():
+                event = _event(index, line, (earlier[line], counts[line]), changes, stages.places)
+                found[line].events.append(event)
+            if each:
+                each(index, fates)
         before = after
     for listing in listings:
         if listing.kind in ("ptx", "sass"):
@@ -92,10 +99,10 @@ def _counts(operations: Operations, lines_of: Sequence[frozenset[Line]]) -> Coun
     return found
 
 
-def _changes(before: Operations, after: Operations, lines_of: Sequence[frozenset[Line]]) -> dict[Line, list[Change]]:
+def _changes(fates: Fates, lines_of: Sequence[frozenset[Line]]) -> dict[Line, list[Change]]:
     """For each line that something happened to, what happened at its places."""
     found: defaultdict[Line, list[Change]] = defaultdict(list)
-    for place, change in Fates(Matches(before, after)).changes.items():
+    for place, change in fates.changes.items():
         for line in lines_of[place]:
             found[line].append(change)
     return found

@@ -1,7 +1,11 @@
 /** The view as the address's fragment, so that a place can be kept and passed on. */
 
 import { effect } from "@preact/signals";
-import { SIDE_TABS, base, heat, hideLlvm, hideUnchanged, mode, place, selected, shownFunction, sideTab, stops, theme, userLine, usualMode, whose } from "./store";
+import { chooseCode, codeStop, coloured, linked } from "./linked/state";
+import {
+  SIDE_TABS, base, heat, hideLlvm, hideUnchanged, mode, onlyLine, place, selected, shownFunction, sideTab, stops, theme, userLine, usualMode,
+  value, whose,
+} from "./store";
 
 /** Set what the fragment says; what is missing or makes no sense stays as it is. */
 export function readAddress(): void {
@@ -21,12 +25,18 @@ export function readAddress(): void {
     const line = { file: source[1] as string, line: Number(source[2]) };
     userLine.value = said.get("of") === "a" ? { ...line, side: "a" } : line;
   }
+  const followed = /^(\d+):(\d+)$/.exec(said.get("value") ?? "");
+  value.value = followed && Number(followed[2]) >= 1 ? { stage: Number(followed[1]), line: Number(followed[2]) - 1 } : null;
   sideTab.value = SIDE_TABS.find((each) => each === said.get("tab")) ?? sideTab.value;
   heat.value = said.get("heat");
   const colours = said.get("theme");
   if (colours === "light" || colours === "dark") theme.value = colours;
   const files = said.get("files");
   whose.value = files === "mine" || files === "library" ? files : "all";
+  linked.value = said.get("panes") === "linked";
+  coloured.value = said.get("lines") === "coloured";
+  chooseCode(said.get("code"));
+  onlyLine.value = said.get("only") === "line";
   const hidden = said.getAll("hide");
   hideUnchanged.value = hidden.includes("unchanged");
   hideLlvm.value = hidden.includes("llvm");
@@ -44,10 +54,17 @@ export function writeAddress(): void {
     if (place.value !== null && place.value.stop === selected.value) said.set("line", String(place.value.line + 1));
     if (userLine.value !== null) said.set("source", `${userLine.value.file}:${userLine.value.line}`);
     if (userLine.value?.side === "a") said.set("of", "a");
+    if (value.value !== null) said.set("value", `${value.value.stage}:${value.value.line + 1}`);
     if (sideTab.value !== "history") said.set("tab", sideTab.value);
     if (heat.value !== null) said.set("heat", heat.value);
     if (theme.value !== "system") said.set("theme", theme.value);
     if (whose.value !== "all") said.set("files", whose.value);
+    if (linked.value) {
+      said.set("panes", "linked");
+      if (codeStop.value !== null) said.set("code", codeStop.value.id);
+    }
+    if (coloured.value) said.set("lines", "coloured");
+    if (onlyLine.value) said.set("only", "line");
     if (hideUnchanged.value) said.append("hide", "unchanged");
     if (hideLlvm.value) said.append("hide", "llvm");
     written = `#${said.toString()}`;

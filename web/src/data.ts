@@ -4,9 +4,9 @@
  * page can grow while a compilation runs; a page that was cut off shows what it holds.
  *
  * Names: `manifest`; `verdict`; `places:N`, `stage:N` and `user-lines` as in the record's stages (`cutecc/record/stages.py`);
- * `listing:FILE`; `llvm` and `llvm:N`; `history`; `mix`; `layouts`; `measures`, and `measure:N` of each of them; `reproducer`. A
- * page of two records has `pair` (`pair/data.ts`), and `sources`, and of each of them, with `a:` or `b:` before the name,
- * `places:N`, `stage:N`, `user-lines`, `listing:FILE`, `counters`.
+ * `listing:FILE`; `llvm` and `llvm:N`; `history`; `links:N` (`following/links.ts`); `mix`; `layouts`; `measures`, and
+ * `measure:N` of each of them; `reproducer`. A page of two records has `pair` (`pair/data.ts`), and `sources`, and of each of
+ * them, with `a:` or `b:` before the name, `places:N`, `stage:N`, `user-lines`, `listing:FILE`, `counters`.
  */
 
 /** File, line and column from 1; column 0 is none. */

@@ -61,7 +61,7 @@ async function open(stop: Stop, chunk: string): Promise<Document | null> {
 const places = new Map<string, Promise<Place[]>>();
 
 /** The places that stages number, over all `places:N` chunks in order. */
-function allPlaces(prefix: string): Promise<Place[]> {
+export function allPlaces(prefix = ""): Promise<Place[]> {
   const found = places.get(prefix) ?? gather(`${prefix}places:`);
   places.set(prefix, found);
   return found;

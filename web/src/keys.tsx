@@ -3,13 +3,14 @@
 import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { leftOpen, openLeft, openSide, sideOpen, toggleBelow, verdictOpen } from "./layout";
+import { coloured, following, toggleLinked } from "./linked/state";
 import { closeSearch, openSearch, searchOpen } from "./search";
 import { move } from "./stop-list";
 import { GRADES, SIGNS } from "./panels/cost";
 import { onlyDiffering } from "./pair/source-state";
 import { EVENT_SIGNS } from "./panels/event-signs";
 import { REASONS } from "./panels/owners";
-import { foldTypes, hideUnchanged, mode, pair, sideTab, theme } from "./store";
+import { foldTypes, hideUnchanged, mode, notice, onlyLine, pair, sideTab, theme, userLine } from "./store";
 import { effectiveTheme } from "./theme";
 import { currentComparison, focusText } from "./viewer";
 
@@ -18,7 +19,13 @@ export const keysOpen = signal(false);
 const KEYS: [keys: string, what: string][] = [
   ["j  k", "next pass, pass before"],
   ["1  2  3", "text, side by side, unified"],
+  ["4", "Python, stage and code side by side, or not"],
+  ["g", "texts side by side follow each other, or not"],
+  ["c", "a colour for every line of Python, or none"],
   ["n  p", "next change, change before; in a text: lines of the selected source line"],
+  ["o", "only what belongs to the selected source line, or all"],
+  ["v", "in a stage: follow the value of the caret's line through the passes"],
+  [",  .", "where a pass changed the followed value before, and next"],
   ["/", "search all stages and listings"],
   ["f", "filter the passes"],
   ["u", "hide or show passes that changed nothing"],
@@ -31,7 +38,7 @@ const KEYS: [keys: string, what: string][] = [
   ["Space", "in the text: follow the line"],
   ["[  ]", "hide or show the list, the source and its details"],
   ["b", "source and details below or beside the text"],
-  ["v", "hide or show the verdict"],
+  ["w", "hide or show the verdict"],
   ["d", "dark or light"],
   ["Escape", "close, go back to the text"],
   ["?", "these keys"],
@@ -76,7 +83,10 @@ const ACTIONS: Record<string, () => void> = {
   "3": () => (mode.value = "unified"),
   "4": () => {
     if (pair.value !== null) mode.value = "text";
+    else toggleLinked();
   },
+  g: () => (following.value = !following.value),
+  c: () => (coloured.value = !coloured.value),
   n: () => currentComparison()?.step(1),
   p: () => currentComparison()?.step(-1),
   "/": () => {
@@ -88,6 +98,10 @@ const ACTIONS: Record<string, () => void> = {
     document.getElementById("filter")?.focus();
   },
   u: () => (hideUnchanged.value = !hideUnchanged.value),
+  o: () => {
+    if (userLine.value !== null) onlyLine.value = !onlyLine.value;
+    else notice.value = "no line of the source is selected";
+  },
   t: () => (foldTypes.value = !foldTypes.value),
   e: focusText,
   s: () => document.querySelector<HTMLElement>(".source-pane .cm-content")?.focus(),
@@ -104,9 +118,9 @@ const ACTIONS: Record<string, () => void> = {
   "[": () => openLeft(!leftOpen.value),
   "]": () => openSide(!sideOpen.value),
   b: toggleBelow,
+  w: () => (verdictOpen.value = !verdictOpen.value),
   v: () => {
     if (pair.value !== null) onlyDiffering.value = !onlyDiffering.value;
-    else verdictOpen.value = !verdictOpen.value;
   },
   d: () => (theme.value = effectiveTheme.value === "dark" ? "light" : "dark"),
   "?": () => (keysOpen.value = !keysOpen.value),

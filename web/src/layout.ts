@@ -9,6 +9,10 @@ window.addEventListener("resize", () => (viewport.value = { width: window.innerW
 export const leftWidth = signal(Math.round(Math.min(340, Math.max(200, window.innerWidth * 0.2))));
 export const rightWidth = signal(Math.round(Math.min(820, Math.max(280, window.innerWidth * 0.33))));
 export const belowHeight = signal(Math.round(Math.max(200, window.innerHeight * 0.42)));
+/** Of the three columns of code that are linked, in pixels; the middle one has the rest. */
+export const linkedSource = signal(Math.round(window.innerWidth * 0.3));
+export const linkedCode = signal(Math.round(window.innerWidth * 0.32));
+export const linkedDetails = signal(Math.round(Math.max(120, window.innerHeight * 0.24)));
 /** In percent of source and details. */
 export const sourceShare = signal(58);
 

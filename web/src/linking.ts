@@ -16,15 +16,19 @@ import type { Document } from "./documents";
 import { documentLine, editorLine } from "./editor/lines";
 import { openLine } from "./editor/unchanged";
 import { visibleLines } from "./editor/visible";
+import { valueMarks } from "./following/marks";
+import { follow, startFollowing, stepValue } from "./following/state";
 import { chainTooltip } from "./panels/chain-tooltip";
+import { documentLines } from "./linked/colours";
 import { asked, chainsOf, indexOf, placeOf, reveal, select, selectedLineOf, startPanels } from "./panels/state";
 import { layoutLinks, openLayoutAtCaret } from "./pictures/links";
-import { mode, notice, place, shownFunction, userLine } from "./store";
+import { mode, notice, pair, place, shownFunction, userLine } from "./store";
 import "./linking.css";
 
 /** Called once, when the manifest is there. */
 export function startLinking(): void {
   startPanels();
+  startFollowing();
   window.addEventListener("keydown", onKeyDown, { capture: true });
 }
 
@@ -32,6 +36,7 @@ export function startLinking(): void {
 export function linkingExtensions(document: Document): Extension {
   return [
     litLines(document),
+    documentLines(document),
     hoverTooltip(
       (view, position, side) => {
         const line = view.state.doc.lineAt(position);
@@ -45,6 +50,8 @@ export function linkingExtensions(document: Document): Extension {
       { hoverTime: 450 },
     ),
     layoutLinks(document),
+    // Behind what is lit: a text that is newly shown begins at the value.
+    valueMarks(document),
     Prec.low(keymap.of([{ key: "Escape", run: clear }])),
   ];
 }
@@ -64,10 +71,11 @@ interface LiveEditor {
 /** Editors of stops that are on the screen. */
 const live = new Set<LiveEditor>();
 
-/** The editor that keys speak to: the one with the caret, else the last one. */
+/** The editor that keys speak to: the one with the caret, else the last one in the middle. */
 function current(): LiveEditor | null {
   const all = [...live];
-  return all.find((each) => each.view.hasFocus) ?? all[all.length - 1] ?? null;
+  const inMiddle = all.filter((each) => each.view.dom.closest(".editors") !== null);
+  return all.find((each) => each.view.hasFocus) ?? inMiddle.at(-1) ?? null;
 }
 
 /** Go to the next or the previous lit line of what is shown; says in words where that is. */
@@ -103,6 +111,15 @@ function neighbour(document: Document, line: number, direction: 1 | -1): number 
   return lines[found] as number;
 }
 
+/** Follow the value of the caret's line. */
+export function followAtCaret(): void {
+  const found = current();
+  if (found === null) return;
+  const { view, document } = found;
+  const line = documentLine(view.state, view.state.doc.lineAt(view.state.selection.main.head).number);
+  if (line >= 0) follow(document.stop, line);
+}
+
 /** Draw the layout at the caret; false when the caret is not in a stage. */
 function drawLayout(): boolean {
   const found = [...live].find((each) => each.view.hasFocus);
@@ -121,6 +138,12 @@ function onKeyDown(event: KeyboardEvent): void {
     taken = true;
   } else if (event.key === "l") {
     taken = drawLayout();
+  } else if (event.key === "v" && pair.peek() === null) {
+    followAtCaret();
+    taken = true;
+  } else if (event.key === "," || event.key === ".") {
+    stepValue(event.key === "." ? 1 : -1);
+    taken = true;
   }
   if (taken) event.preventDefault();
 }

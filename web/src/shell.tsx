@@ -3,6 +3,7 @@
 import { useEffect } from "preact/hooks";
 import { Boundary } from "./boundary";
 import { KeysDialog, keysOpen, listenToKeys } from "./keys";
+import { ValuePanel } from "./following/panel";
 import {
   belowHeight,
   leftOpen,
@@ -17,6 +18,8 @@ import {
 } from "./layout";
 import { LeftButtons, LeftColumn, Skip, skipTo } from "./left";
 import { HeatPanel } from "./heat/panel";
+import { LinkedColumns } from "./linked/columns";
+import { linked } from "./linked/state";
 import { HistoryPanel } from "./panels/history";
 import { InstructionsPanel } from "./panels/instructions";
 import { RemarksPanel } from "./panels/remarks";
@@ -41,14 +44,6 @@ export function Shell() {
     listenToKeys();
     followQuery();
   }, []);
-  const below = sideBelow.value;
-  const columns = [
-    // Lines that were found need more room than names.
-    leftOpen.value ? `${searchOpen.value ? Math.max(280, leftWidth.value) : leftWidth.value}px 5px` : "",
-    "minmax(0, 1fr)",
-    sideOpen.value && !below ? `5px min(${rightWidth.value}px, 55vw)` : "",
-  ].join(" ");
-  const rows = sideOpen.value && below ? `minmax(0, 1fr) 5px min(${belowHeight.value}px, 75vh)` : "minmax(0, 1fr)";
   return (
     <>
       <Skip>
@@ -60,22 +55,7 @@ export function Shell() {
       <Boundary name="The verdict">
         <Verdict />
       </Boundary>
-      <div class={below ? "columns below" : "columns"} style={{ gridTemplateColumns: columns, gridTemplateRows: rows }}>
-        <LeftColumn List={PassList} width={leftWidth} />
-        <Boundary name="The text">
-          <Viewer />
-        </Boundary>
-        {sideOpen.value && (
-          <>
-            {below ? (
-              <Splitter key="below" label="Height of source and details" size={belowHeight} unit="px" grows={-1} across />
-            ) : (
-              <Splitter key="beside" label="Width of source and details" size={rightWidth} unit="px" grows={-1} />
-            )}
-            <Side />
-          </>
-        )}
-      </div>
+      {linked.value ? <LinkedColumns details={<Details />} /> : <Columns />}
       <div class="hidden" role="status" aria-live="polite">
         {notice.value}
       </div>
@@ -85,6 +65,36 @@ export function Shell() {
         <RequestDialog />
       </Boundary>
     </>
+  );
+}
+
+/** The list, the text, and beside or below it source and details. */
+function Columns() {
+  const below = sideBelow.value;
+  const columns = [
+    // Lines that were found need more room than names.
+    leftOpen.value ? `${searchOpen.value ? Math.max(280, leftWidth.value) : leftWidth.value}px 5px` : "",
+    "minmax(0, 1fr)",
+    sideOpen.value && !below ? `5px min(${rightWidth.value}px, 55vw)` : "",
+  ].join(" ");
+  const rows = sideOpen.value && below ? `minmax(0, 1fr) 5px min(${belowHeight.value}px, 75vh)` : "minmax(0, 1fr)";
+  return (
+    <div class={below ? "columns below" : "columns"} style={{ gridTemplateColumns: columns, gridTemplateRows: rows }}>
+      <LeftColumn List={PassList} width={leftWidth} />
+      <Boundary name="The text">
+        <Viewer />
+      </Boundary>
+      {sideOpen.value && (
+        <>
+          {below ? (
+            <Splitter key="below" label="Height of source and details" size={belowHeight} unit="px" grows={-1} across />
+          ) : (
+            <Splitter key="beside" label="Width of source and details" size={rightWidth} unit="px" grows={-1} />
+          )}
+          <Side />
+        </>
+      )}
+    </div>
   );
 }
 
@@ -112,7 +122,7 @@ function Head() {
       )}
       <span class="buttons">
         {verdict.value !== null && (
-          <button type="button" class="quiet" aria-pressed={verdictOpen.value} title="Verdict (v)" onClick={() => (verdictOpen.value = !verdictOpen.value)}>
+          <button type="button" class="quiet" aria-pressed={verdictOpen.value} title="Verdict (w)" onClick={() => (verdictOpen.value = !verdictOpen.value)}>
             Verdict
           </button>
         )}
@@ -156,6 +166,7 @@ export function PageButtons() {
 const TABS: { id: SideTab; label: string; Panel: () => preact.ComponentChild }[] = [
   { id: "history", label: "History", Panel: HistoryPanel },
   { id: "heat", label: "Heat", Panel: HeatPanel },
+  { id: "value", label: "Value", Panel: ValuePanel },
   { id: "instructions", label: "Instructions", Panel: InstructionsPanel },
   { id: "resources", label: "Resources", Panel: ResourcesPanel },
   { id: "remarks", label: "Remarks", Panel: RemarksPanel },
@@ -167,7 +178,7 @@ function Count({ of }: { of: SideTab }) {
   return found && <span class="count" title={found.meaning}>{found.text}</span>;
 }
 
-function Side() {
+function Details() {
   const open = TABS.find((tab) => tab.id === sideTab.value) ?? (TABS[0] as (typeof TABS)[number]);
   const onKeyDown = (event: KeyboardEvent) => {
     const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
@@ -178,6 +189,35 @@ function Side() {
     sideTab.value = next.id;
     document.getElementById(`tab-${next.id}`)?.focus();
   };
+  return (
+    <div class="side-details">
+      <h2 class="hidden">Details</h2>
+      <div role="tablist" aria-label="Details" onKeyDown={onKeyDown}>
+        {TABS.map(({ id, label }) => (
+          <button
+            key={id}
+            id={`tab-${id}`}
+            type="button"
+            role="tab"
+            aria-selected={id === open.id}
+            aria-controls="side-panel"
+            tabIndex={id === open.id ? 0 : -1}
+            onClick={() => (sideTab.value = id)}
+          >
+            {label} <Count of={id} />
+          </button>
+        ))}
+      </div>
+      <div id="side-panel" role="tabpanel" aria-labelledby={`tab-${open.id}`} tabIndex={0}>
+        <Boundary key={open.id} name={`The tab “${open.label}”`}>
+          <open.Panel />
+        </Boundary>
+      </div>
+    </div>
+  );
+}
+
+function Side() {
   const below = sideBelow.value;
   const parts = `minmax(0, ${sourceShare.value}fr) 5px minmax(0, ${100 - sourceShare.value}fr)`;
   return (
@@ -194,30 +234,7 @@ function Side() {
         </Boundary>
       </div>
       <Splitter label={below ? "Width of the source" : "Height of the source"} size={sourceShare} unit="%" grows={1} across={!below} />
-      <div class="side-details">
-        <h2 class="hidden">Details</h2>
-        <div role="tablist" aria-label="Details" onKeyDown={onKeyDown}>
-          {TABS.map(({ id, label }) => (
-            <button
-              key={id}
-              id={`tab-${id}`}
-              type="button"
-              role="tab"
-              aria-selected={id === open.id}
-              aria-controls="side-panel"
-              tabIndex={id === open.id ? 0 : -1}
-              onClick={() => (sideTab.value = id)}
-            >
-              {label} <Count of={id} />
-            </button>
-          ))}
-        </div>
-        <div id="side-panel" role="tabpanel" aria-labelledby={`tab-${open.id}`} tabIndex={0}>
-          <Boundary key={open.id} name={`The tab “${open.label}”`}>
-            <open.Panel />
-          </Boundary>
-        </div>
-      </div>
+      <Details />
     </aside>
   );
 }

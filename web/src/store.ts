@@ -61,9 +61,15 @@ export const place = signal<{ stop: string; line: number } | null>(null);
 /** The user's line that everything else follows, `line` from 1; of two records it is the second one's, unless `side` says otherwise. */
 export const userLine = signal<{ file: string; line: number; side?: "a" | "b" } | null>(null);
 
+/** The operation that is followed: its line, from 0, of the module after pass `stage`. */
+export const value = signal<{ stage: number; line: number } | null>(null);
+
+/** Whether only what belongs to the selected line is shown of a text or a diff. */
+export const onlyLine = signal(false);
+
 /** Which tab of the details is open. */
 export const sideTab = signal<SideTab>("history");
-export const SIDE_TABS = ["history", "heat", "instructions", "resources", "remarks", "functions"] as const;
+export const SIDE_TABS = ["history", "value", "heat", "instructions", "resources", "remarks", "functions"] as const;
 export type SideTab = (typeof SIDE_TABS)[number];
 
 /** Title of the measure that columns show, `""` for none; null: nobody chose yet. */

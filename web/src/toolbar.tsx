@@ -5,8 +5,10 @@ import { HeatChoice } from "./heat/choice";
 import { CLOSED_GENERATION } from "./llvm";
 import { dialectChanges, formatSeconds, providerName, stateOf } from "./passes";
 import { defaultBase } from "./stops";
-import { type Mode, base, foldTypes, mode, selected, shownFunction, stop, stops, type Stop } from "./store";
-import { baseStop, currentComparison, differences, functions } from "./viewer";
+import { type Mode, base, foldTypes, mode, onlyLine, selected, shownFunction, stop, stops, type Stop, userLine } from "./store";
+import { coloured, following, linked, toggleLinked } from "./linked/state";
+import { followAtCaret } from "./linking";
+import { baseStop, currentComparison, differences, functions, narrowed } from "./viewer";
 
 const MODES = [
   { id: "text", label: "Text", key: "1" },
@@ -47,8 +49,52 @@ export function Toolbar() {
         {/* A comparison has no room for it; the tab of heat has it, too. */}
         {!compared && <HeatChoice />}
       </div>
-      {shown !== null && <About shown={shown} />}
+      <div class="about-line">
+        {shown !== null && <About shown={shown} />}
+        <span class="linked-buttons">
+          <OnlyLine rows={compared && differences.value !== null} />
+          {!listing && (
+            <button type="button" class="quiet" title="Follow the value of the caret's line through the passes (v)" aria-label="Follow value" onClick={followAtCaret}>
+              ▶<span class="word"> Follow value</span>
+            </button>
+          )}
+          <LinkedButtons />
+        </span>
+      </div>
     </div>
+  );
+}
+
+/** The linked view, and what it can do. */
+function LinkedButtons() {
+  return (
+    <>
+      <button type="button" class="quiet" aria-pressed={linked.value} title="Python, stage and code side by side (4)" aria-label="Linked" onClick={toggleLinked}>
+        ‖<span class="word"> Linked</span>
+      </button>
+      {linked.value && (
+        <button
+          type="button"
+          class="quiet"
+          aria-pressed={following.value}
+          title="What one text shows is brought into view in the others (g)"
+          aria-label="Follow"
+          onClick={() => (following.value = !following.value)}
+        >
+          ⇄<span class="word"> Follow</span>
+        </button>
+      )}
+      <button
+        type="button"
+        class="quiet"
+        aria-pressed={coloured.value}
+        title="A colour for every line of Python, in all texts (c)"
+        aria-label="Colours"
+        onClick={() => (coloured.value = !coloured.value)}
+      >
+        ▤<span class="word"> Colours</span>
+      </button>
+    </>
   );
 }
 
@@ -120,6 +166,23 @@ export function TextOptions({ compared }: { compared: boolean }) {
         </span>
       )}
     </>
+  );
+}
+
+/** Whether only what belongs to the selected line is shown, and how much that is. */
+function OnlyLine({ rows }: { rows: boolean }) {
+  const line = userLine.value;
+  const found = narrowed.value;
+  return (
+    <label class="check only-line" title={line === null ? "Select a line of the source first" : `Only what belongs to line ${line.line} (o)`}>
+      <input type="checkbox" checked={onlyLine.value} disabled={line === null} onChange={() => (onlyLine.value = !onlyLine.value)} />
+      Only this line
+      {found !== null && line !== null && (
+        <span class="muted">
+          {found.shown.toLocaleString("en")} of {found.of.toLocaleString("en")} {rows ? "rows" : "lines"}
+        </span>
+      )}
+    </label>
   );
 }
 

@@ -6,12 +6,14 @@ import { type Rows, comparing } from "./diff/rows";
 import { inTurns } from "./diff/slices";
 import { type Document, documentOf, prefetch } from "./documents";
 import { type Comparison, type Side, showSplit, showUnified } from "./editor/comparison";
+import { type Narrowed, total } from "./editor/narrowing";
 import { type Shown, showText } from "./editor/text";
 import { type FunctionRange, functionsOf } from "./functions";
+import { chains, litLines } from "./panels/state";
 import { pattern } from "./searching";
 import { type Spot, goToSpot, spotOf } from "./spot";
 import { defaultBase } from "./stops";
-import { FIRST, base, foldTypes, manifest, mode, notice, pair, place, selected, shownFunction, stop, stops, type Stop } from "./store";
+import { FIRST, base, foldTypes, manifest, mode, notice, onlyLine, pair, place, selected, shownFunction, stop, stops, type Stop, userLine } from "./store";
 import { Toolbar } from "./toolbar";
 import { FailureNotice } from "./failure";
 import { PairOverview } from "./pair/overview";
@@ -22,6 +24,8 @@ import { PairToolbar } from "./pair/toolbar";
 export const functions = signal<FunctionRange[]>([]);
 /** Lines that differ in the comparison that is shown, null where there is none. */
 export const differences = signal<number | null>(null);
+/** Of the lines of the text or rows of the comparison those that are of the selected line; null where all are shown. */
+export const narrowed = signal<Narrowed | null>(null);
 /** What is shown in place of an editor. */
 const message = signal("");
 const comparingNow = signal(false);
@@ -136,7 +140,7 @@ async function update(host: HTMLElement): Promise<void> {
   if (shown !== null && shownDocument !== null && comparison === null) spot = spotOf(shown, shownDocument);
   shown?.destroy();
   shown = shownDocument = comparison = null;
-  differences.value = null;
+  differences.value = narrowed.value = null;
   message.value = "";
   comparingNow.value = false;
   if (stop?.kind === "overview") {
@@ -164,6 +168,7 @@ async function update(host: HTMLElement): Promise<void> {
     differences.value = rows.changes;
     const make = mode.value === "split" ? showSplit : showUnified;
     comparison = shown = make(host, left, side, rows, foldTypes.value);
+    narrowShown();
     comparison.begin();
     if (rows.changes === 0) notice.value = "No differences besides the names of values";
   } else {
@@ -171,12 +176,21 @@ async function update(host: HTMLElement): Promise<void> {
       notice.value = whyMissing(chosen as Stop, pair.value);
     else if (mode.value !== "text" && against !== null) notice.value = `This page does not hold the text of ${labelOf(against)}`;
     shown = showText(host, document, side.label, foldTypes.value, [side.offset, side.offset + side.lines.length - 1]);
+    narrowShown();
     if (place.peek() === null) goToSpot(shown, document, spot);
   }
   shownDocument = document;
   shown.setPattern(pattern.value);
   reveal();
   prefetch(stops.value, stop);
+}
+
+/** Show only what belongs to the selected line, if that is asked for. */
+function narrowShown(): void {
+  const wanted = onlyLine.value && userLine.value !== null;
+  if (shown === null || (!wanted && narrowed.peek() === null)) return;
+  const mine = shown.only(wanted ? litLines : null);
+  narrowed.value = mine === null ? null : { shown: total(mine), of: mine.length };
 }
 
 /** Of the line that was gone to, where its text is on the screen. */
@@ -216,7 +230,18 @@ export function Viewer() {
     const stopRevealing = effect(() => {
       if (place.value !== null) revealUnlessSeen();
     });
-    return () => [stopUpdating, stopFolding, stopMarking, stopRevealing].forEach((end) => end());
+    const stopNarrowing = effect(() => {
+      void [onlyLine.value, userLine.value, chains.value];
+      narrowShown();
+    });
+    const leave = () => {
+      // Another arrangement of the page makes it anew, at the same place.
+      if (shown !== null && shownDocument !== null && comparison === null) spot = spotOf(shown, shownDocument);
+      shown?.destroy();
+      shown = shownDocument = comparison = null;
+      showing = "";
+    };
+    return () => [leave, stopUpdating, stopFolding, stopMarking, stopRevealing, stopNarrowing].forEach((end) => end());
   }, []);
   return (
     <main class="viewer" id="text" aria-label="Module">

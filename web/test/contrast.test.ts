@@ -4,11 +4,15 @@ import { test } from "node:test";
 
 /** Colours of `:root` and of the dark theme, by name. */
 function palettes(): Record<"light" | "dark", Record<string, string>> {
-  const css = readFileSync("src/theme.css", "utf8");
-  const read = (block: string) =>
-    Object.fromEntries([...block.matchAll(/--([\w-]+):\s*(#[\da-f]{6})/g)].map((match) => [match[1], match[2]]));
-  const light = read(/:root \{([^}]*)\}/.exec(css)?.[1] ?? "");
-  return { light, dark: { ...light, ...read(/:root\[data-theme="dark"\] \{([^}]*)\}/.exec(css)?.[1] ?? "") } };
+  const css = ["src/theme.css", "src/linked/linked.css"].map((file) => readFileSync(file, "utf8")).join("\n");
+  const read = (blocks: RegExp) =>
+    Object.fromEntries(
+      [...css.matchAll(blocks)].flatMap(([, block]) =>
+        [...(block ?? "").matchAll(/--([\w-]+):\s*(#[\da-f]{6})/g)].map((match) => [match[1], match[2]]),
+      ),
+    );
+  const light = read(/:root \{([^}]*)\}/g);
+  return { light, dark: { ...light, ...read(/:root\[data-theme="dark"\] \{([^}]*)\}/g) } };
 }
 
 function luminance(colour: string): number {
@@ -24,7 +28,9 @@ function contrast(a: string, b: string): number {
   return (x + 0.05) / (y + 0.05);
 }
 
-const CODE_GROUNDS = ["bg", "bg-active", "lit", "removed-bg", "added-bg", "removed-word", "added-word", "name"];
+/** Of lines, and their edges. */
+const HUES = [0, 1, 2, 3, 4, 5, 6, 7];
+const CODE_GROUNDS = ["bg", "bg-active", "lit", "removed-bg", "added-bg", "removed-word", "added-word", "name", ...HUES.map((hue) => `hue-${hue}`)];
 const TOKENS = ["comment", "string", "number", "keyword", "type", "name", "symbol", "label", "meta"];
 
 for (const [theme, colours] of Object.entries(palettes())) {
@@ -39,7 +45,7 @@ for (const [theme, colours] of Object.entries(palettes())) {
     ...TOKENS.flatMap((token) => CODE_GROUNDS.map((on): [string, string, number] => [`tok-${token}`, on, 4.5])),
     ...[1, 2, 3, 4, 5].flatMap((step) => ["", "worse-"].map((kind): [string, string, number] => ["fg", `heat-${kind}${step}`, 4.5])),
     // What is no text: edges of controls, focus, the edge of what is lit.
-    ...["line-strong", "accent", "lit-edge", "heat-bar", "heat-bar-worse"].map((edge): [string, string, number] => [edge, "bg", 3]),
+    ...["line-strong", "accent", "lit-edge", "heat-bar", "heat-bar-worse", ...HUES.map((hue) => `hue-edge-${hue}`)].map((edge): [string, string, number] => [edge, "bg", 3]),
   ];
   test(`contrast of the ${theme} theme`, () => {
     assert.ok(Object.keys(colours).length > 25);

@@ -8,15 +8,16 @@
  */
 
 import { EditorState, type Extension, type Range, Text } from "@codemirror/state";
-import { Decoration, type DecorationSet, EditorView, ViewPlugin, type ViewUpdate, keymap, lineNumbers } from "@codemirror/view";
+import { Decoration, type DecorationSet, EditorView, ViewPlugin, type ViewUpdate, lineNumbers } from "@codemirror/view";
 import { ADDED, CHANGED, REMOVED, type Rows, SAME } from "../diff/rows";
 import { type Mark, wordMarks } from "../diff/words";
 import type { Document } from "../documents";
 import { baseExtensions } from "./base";
 import { foldMarks, folding } from "./folds";
 import { listed } from "./lines";
+import { type Folding, type Shows, foldingOf, narrow } from "./narrowing";
 import { type Shown, foldingSlot, shownOf } from "./text";
-import { aliasLines, allStretches, openLine, openStretch, stretchOpened, stretchesOf, unchangedFolded } from "./unchanged";
+import { aliasLines, allStretches, stretchesOf } from "./unchanged";
 import { visibleLines } from "./visible";
 
 /** A document, or the function of it that is compared: `offset` is its first line. */
@@ -99,29 +100,6 @@ function padded(number: number, width: number): string {
   return number < 0 ? " ".repeat(width) : String(number + 1).padStart(width);
 }
 
-/** Editors fold and open the same stretches. */
-function folded(changed: Uint8Array, aliases: number, views: () => EditorView[]): { extension: Extension; open: (line: number) => void } {
-  const { field, stretchAt } = unchangedFolded(stretchesOf(changed, aliases));
-  const open = (stretch: number) => {
-    for (const view of views()) view.dispatch({ effects: stretchOpened.of(stretch) });
-  };
-  const openAtCaret = (view: EditorView): boolean => {
-    const { from } = view.state.selection.main;
-    const stretch = stretchAt(view.state.doc.lineAt(from).number);
-    if (stretch < 0 || !view.state.field(field).closed.has(stretch)) return false;
-    open(stretch);
-    return true;
-  };
-  const openAt = (line: number) => {
-    const stretch = stretchAt(line);
-    if (stretch >= 0) open(stretch);
-  };
-  return {
-    extension: [field, openStretch.of(open), openLine.of(openAt), keymap.of([{ key: "Enter", run: openAtCaret }])],
-    open: openAt,
-  };
-}
-
 export interface Comparison extends Shown {
   /** Show all unchanged lines, or fold them again. */
   showUnchanged(all: boolean): void;
@@ -131,9 +109,28 @@ export interface Comparison extends Shown {
   begin(): void;
 }
 
-function comparisonOf(shown: Shown, main: EditorView, changed: Uint8Array, aliases: number): Comparison {
+/** Which lines of its document a side shows, by its own lines. */
+function shownBy({ document, offset }: Side, lines: ArrayLike<number>): Shows[number] {
+  return [document, Array.from(lines, (line) => (line < 0 ? -1 : line + offset))];
+}
+
+function comparisonOf(
+  shown: Omit<Shown, "only">,
+  main: EditorView,
+  all: Uint8Array,
+  aliases: number,
+  folding: Folding,
+  shows: Shows,
+): Comparison {
+  const usual = stretchesOf(all, aliases);
+  let changed = all;
   return {
     ...shown,
+    only(linesOf) {
+      const mine = narrow(folding, usual, all.length, shows, linesOf);
+      changed = mine === null ? all : all.map((each, i) => each & (mine[i] as number));
+      return mine;
+    },
     begin() {
       const line = changed.indexOf(1, aliases);
       if (line < 0) return;
@@ -162,7 +159,7 @@ export function showSplit(parent: HTMLElement, left: Side, right: Side, rows: Ro
   const changed = rows.kinds.map((kind) => (kind === SAME ? 0 : 1));
   const textOf = (side: Side, line: number | undefined) => (line === undefined || line < 0 ? "" : (side.lines[line] as string));
   const aliases = aliasLines(changed.length, (row) => [textOf(left, rows.left[row]), textOf(right, rows.right[row])]);
-  const unchanged = folded(changed, aliases, () => views);
+  const unchanged = foldingOf(stretchesOf(changed, aliases), () => views);
   const make = (side: Side, numbers: Int32Array, which: 0 | 1): EditorView => {
     const sign = which === 0 ? "removed" : "added";
     const alone = which === 0 ? REMOVED : ADDED;
@@ -204,7 +201,8 @@ export function showSplit(parent: HTMLElement, left: Side, right: Side, rows: Ro
     });
   follow(a, b);
   follow(b, a);
-  return comparisonOf(shownOf(views, b, unchanged.open), b, changed, aliases);
+  const shows = [shownBy(left, rows.left), shownBy(right, rows.right)];
+  return comparisonOf(shownOf(views, b, unchanged), b, changed, aliases, unchanged, shows);
 }
 
 export function showUnified(parent: HTMLElement, left: Side, right: Side, rows: Rows, foldTypes: boolean): Comparison {
@@ -234,7 +232,7 @@ export function showUnified(parent: HTMLElement, left: Side, right: Side, rows: 
   const changed = Uint8Array.from(order, (line) => (line.kind === "same" ? 0 : 1));
   const views: EditorView[] = [];
   const aliases = aliasLines(texts.length, (line) => [texts[line] as string]);
-  const unchanged = folded(changed, aliases, () => views);
+  const unchanged = foldingOf(stretchesOf(changed, aliases), () => views);
   const lineAt = (number: number): Line => order[number - 1] ?? { kind: "same", row: -1, paired: false };
   const width = String(Math.max(left.offset + left.lines.length, right.offset + right.lines.length)).length;
   const numbers = Int32Array.from(order, ({ kind, row }) => {
@@ -267,5 +265,9 @@ export function showUnified(parent: HTMLElement, left: Side, right: Side, rows: 
     }),
   });
   views.push(view);
-  return comparisonOf(shownOf(views, view, unchanged.open), view, changed, aliases);
+  const shows = [
+    shownBy(left, order.map(({ kind, row }) => (kind === "added" ? -1 : (rows.left[row] as number)))),
+    shownBy(right, order.map(({ kind, row }) => (kind === "removed" ? -1 : (rows.right[row] as number)))),
+  ];
+  return comparisonOf(shownOf(views, view, unchanged), view, changed, aliases, unchanged, shows);
 }

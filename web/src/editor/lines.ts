@@ -18,11 +18,13 @@ export function shifted(offset: number, count: number): LineMap {
 
 /** Of a diff: `lines` holds for each line of the editor the document's, -1 for none. */
 export function listed(lines: Int32Array): LineMap {
+  let numbers: Map<number, number> | null = null;
   return {
     documentLine: (number) => lines[number - 1] ?? -1,
     editorLine: (line) => {
-      const index = lines.indexOf(line);
-      return index < 0 ? -1 : index + 1;
+      // From the last to the first, which is the one that counts.
+      numbers ??= new Map(Array.from(lines, (each, i): [number, number] => [each, i + 1]).reverse());
+      return line < 0 ? -1 : (numbers.get(line) ?? -1);
     },
   };
 }

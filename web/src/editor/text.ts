@@ -6,6 +6,7 @@ import type { Document } from "../documents";
 import { baseExtensions } from "./base";
 import { folding } from "./folds";
 import { type LineMap, editorLine, shifted } from "./lines";
+import { type Folding, type LinesOf, foldingOf, narrow } from "./narrowing";
 import { setPattern } from "./matches";
 
 /** One or two editors that are on the screen. */
@@ -13,19 +14,21 @@ export interface Shown {
   views: EditorView[];
   /** Scroll to the document's line `line`, from 0, and put the caret there. */
   reveal(line: number, focus: boolean): void;
+  /** Fold all but some lines, or with null none; for each of the editor's lines whether it is one of them. */
+  only(linesOf: LinesOf | null): Uint8Array | null;
   setFolding(on: boolean): void;
   setPattern(pattern: RegExp | null): void;
   destroy(): void;
 }
 
 /** Of editors that were made with `foldingSlot`. */
-export function shownOf(views: EditorView[], main: EditorView, beforeReveal: (line: number) => void = () => {}): Shown {
+export function shownOf(views: EditorView[], main: EditorView, folds: Folding): Omit<Shown, "only"> {
   return {
     views,
     reveal(line, focus) {
       const number = editorLine(main.state, line);
       if (number < 0) return;
-      beforeReveal(number);
+      folds.open(number);
       const { from } = main.state.doc.line(number);
       main.dispatch({
         selection: { anchor: from },
@@ -58,6 +61,8 @@ export function showText(
   const whole = first === 0 && last === document.lines.length - 1;
   const lines = whole ? document.lines : document.lines.slice(first, last + 1);
   const map: LineMap = shifted(first, lines.length);
+  const views: EditorView[] = [];
+  const folds = foldingOf([], () => views);
   const view = new EditorView({
     parent,
     state: EditorState.create({
@@ -65,9 +70,15 @@ export function showText(
       extensions: [
         lineNumbers({ formatNumber: (number) => String(number + first) }),
         foldingSlot.of(folding.of(foldTypes)),
+        folds.extension,
         baseExtensions(document, map, label),
       ],
     }),
   });
-  return shownOf([view], view);
+  views.push(view);
+  const numbers = lines.map((_, i) => first + i);
+  return {
+    ...shownOf(views, view, folds),
+    only: (linesOf) => narrow(folds, [], lines.length, [[document, numbers]], linesOf),
+  };
 }

@@ -1,9 +1,9 @@
 /**
- * Long stretches of unchanged lines, and the names of types at a module's head, folded to a bar that says how many there
- * are; a click or Enter on it opens them.
+ * Long stretches of unchanged lines, the names of types at a module's head, and what is not of the selected line, folded to
+ * a bar that says how many there are; a click or Enter on it opens them.
  */
 
-import { Facet, type Range, StateEffect, StateField } from "@codemirror/state";
+import { type EditorState, Facet, type Range, StateEffect, StateField } from "@codemirror/state";
 import { Decoration, type DecorationSet, EditorView, WidgetType } from "@codemirror/view";
 
 /** Lines that stay to be seen around a change. */
@@ -17,6 +17,8 @@ export interface Stretch {
   last: number;
   /** Of names of types and attributes, whatever a pass did to them. */
   aliases?: number;
+  /** Not of the selected line, changed or not. */
+  others?: boolean;
 }
 
 const ALIAS = /^[!#][A-Za-z_$][\w$]* = /;
@@ -51,11 +53,24 @@ export function stretchesOf(changed: Uint8Array, aliases = 0): Stretch[] {
 
 /** Opens the stretch that an editor's line, from 1, is folded in. */
 export const openLine = Facet.define<(line: number) => void>();
+/** Everything but the lines that are of the selected line. */
+export function othersThan(mine: Uint8Array): Stretch[] {
+  const found: Stretch[] = [];
+  for (let i = 0, start = 0; i <= mine.length; i++) {
+    if (i < mine.length && mine[i] === 0) continue;
+    if (i > start) found.push({ first: start + 1, last: i, others: true });
+    start = i + 1;
+  }
+  return found;
+}
+
 /** Opens the stretch of that number in every editor of a comparison. */
 export const openStretch = Facet.define<(stretch: number) => void>();
 export const stretchOpened = StateEffect.define<number>();
 /** All are opened (true) or folded again. */
 export const allStretches = StateEffect.define<boolean>();
+/** Others are folded instead. */
+export const stretchesChosen = StateEffect.define<readonly Stretch[]>();
 
 class Bar extends WidgetType {
   constructor(
@@ -66,7 +81,7 @@ class Bar extends WidgetType {
   }
 
   override eq(other: Bar): boolean {
-    return other.stretch === this.stretch;
+    return other.stretch === this.stretch && other.text === this.text;
   }
 
   override get estimatedHeight(): number {
@@ -87,19 +102,25 @@ class Bar extends WidgetType {
   }
 }
 
-function saidOf({ first, last, aliases }: Stretch): string {
+function saidOf({ first, last, aliases, others }: Stretch): string {
   const count = (last - first + 1).toLocaleString("en");
+  if (others === true) return `⋯ ${count} other line${first === last ? "" : "s"}`;
   if (aliases === undefined) return `⋯ ${count} unchanged lines`;
   return `⋯ ${count} names of types and attributes${aliases > 0 ? `, ${aliases.toLocaleString("en")} lines of them changed` : ""}`;
 }
 
 interface Folded {
+  stretches: readonly Stretch[];
   closed: ReadonlySet<number>;
   decorations: DecorationSet;
 }
 
-export function unchangedFolded(stretches: readonly Stretch[]) {
-  const build = (state: { doc: { line(n: number): { from: number; to: number } } }, closed: ReadonlySet<number>) => {
+export function unchangedFolded(first: readonly Stretch[]) {
+  const build = (
+    state: { doc: { line(n: number): { from: number; to: number } } },
+    stretches: readonly Stretch[],
+    closed: ReadonlySet<number>,
+  ) => {
     const ranges: Range<Decoration>[] = [];
     stretches.forEach((stretch, i) => {
       if (!closed.has(i)) return;
@@ -109,28 +130,32 @@ export function unchangedFolded(stretches: readonly Stretch[]) {
     });
     return Decoration.set(ranges);
   };
-  const all = () => new Set(stretches.keys());
   const field = StateField.define<Folded>({
     create(state) {
-      const closed = all();
-      return { closed, decorations: build(state, closed) };
+      const closed = new Set(first.keys());
+      return { stretches: first, closed, decorations: build(state, first, closed) };
     },
     update(value, transaction) {
-      let closed = value.closed;
+      let { stretches, closed } = value;
       for (const effect of transaction.effects) {
         if (effect.is(stretchOpened)) {
           closed = new Set(closed);
           (closed as Set<number>).delete(effect.value);
         } else if (effect.is(allStretches)) {
-          closed = effect.value ? new Set() : all();
+          closed = effect.value ? new Set() : new Set(stretches.keys());
+        } else if (effect.is(stretchesChosen)) {
+          stretches = effect.value;
+          closed = new Set(stretches.keys());
         }
       }
-      return closed === value.closed ? value : { closed, decorations: build(transaction.state, closed) };
+      return closed === value.closed ? value : { stretches, closed, decorations: build(transaction.state, stretches, closed) };
     },
     provide: (own) => [
       EditorView.decorations.from(own, (value) => value.decorations),
       EditorView.atomicRanges.of((view) => view.state.field(own).decorations),
     ],
   });
-  return { field, stretchAt: (line: number) => stretches.findIndex((each) => each.first <= line && line <= each.last) };
+  const stretchAt = (state: EditorState, line: number) =>
+    state.field(field).stretches.findIndex((each) => each.first <= line && line <= each.last);
+  return { field, stretchAt };
 }

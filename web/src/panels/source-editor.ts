@@ -15,6 +15,7 @@ import {
 } from "@codemirror/view";
 import { picking } from "../editor/picking";
 import { heatOfSource } from "../heat/gutters";
+import { sourceLines } from "../linked/colours";
 import { type Grade, SIGNS } from "./cost";
 import { python } from "./python";
 
@@ -70,6 +71,7 @@ export function sourceEditor(
         decorations(facts),
         highlightActiveLine(),
         python(),
+        sourceLines(file),
         picking(pick, [{ key: "Escape", run: () => (select(null), true) }]),
         keymap.of(standardKeymap),
       ],

@@ -3,6 +3,7 @@
 import { computed, effect, signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { notice, stop, userLine, whose } from "../store";
+import { tracked } from "../linked/panes";
 import { lineKey } from "./chains";
 import { HeatHeads, HeatSaid } from "../heat/choice";
 import { fateOf } from "./fate";
@@ -139,7 +140,15 @@ export function SourcePanel() {
       if (!isShown(line.file)) whose.value = "all";
       if (editor?.view.hasFocus !== true) editor?.reveal(line.line);
     });
+    const stopTracking = effect(() => {
+      const line = tracked.value;
+      if (line === null || userLines.value?.sources[line.file] === undefined || !isShown(line.file)) return;
+      if (line.file === file.peek()) return;
+      openFile.value = line.file;
+      queueMicrotask(() => editor?.show(line.line));
+    });
     return () => {
+      stopTracking();
       stopShowing();
       stopRefreshing();
       stopFollowing();
