@@ -39,6 +39,10 @@ class Code:
         """The functions of the SASS."""
         return [function for functions in self._functions.values() for function in functions]
 
+    def functions_in(self, file: str) -> list[SassFunction]:
+        """The functions of one listing of SASS."""
+        return self._functions[file]
+
     @functools.cached_property
     def _functions(self) -> dict[str, list[SassFunction]]:
         ptx = [PtxText(text, artifact.places) for artifact, text in self._texts("ptx")]

@@ -10,12 +10,14 @@ from cutecc.errors import Error, describe
 from cutecc.record import Compilation, Remark, manifest
 from cutecc.record.counters import read_counters
 from cutecc.record.stages import Stages, UserLines, stages_of
+from cutecc.report.annotated_sass import annotated_code
 from cutecc.report.chunks import Chunk, stage_chunks
 from cutecc.report.code import Code
 from cutecc.report.history import histories
 from cutecc.report.listings import Listing
 from cutecc.report.mapping import Mix, mix_of_record
 from cutecc.report.pictures import layout_pictures
+from cutecc.report.sass_table import sass_table
 from cutecc.report.summary import reproducer
 
 _LEVEL = 6
@@ -69,6 +71,7 @@ class _Collector:
             *self._part("reproducer", self._reproducer),
             *self._part("IR", self._stage_chunks),
             *self._part("code", self._listings),
+            *self._part("columns of machine code", self._columns),
             *self._part("instruction mix", self._instruction_mix),
             *self._part("history of lines", self._history),
             *self._part("layouts", self._layouts),
@@ -104,6 +107,12 @@ class _Collector:
         self._listed = [*self._code.listings()]
         for listing in self._listed:
             yield Chunk.of(f"listing:{listing.file}", listing)
+
+    def _columns(self) -> Iterator[Chunk]:
+        for listing in self._listed:
+            if listing.kind == "sass":
+                functions = annotated_code(self._compilation, self._code.functions_in(listing.file))
+                yield Chunk.of(f"columns:{listing.file}", sass_table(functions))
 
     def _instruction_mix(self) -> Iterator[Chunk]:
         lines = self._stages.user_lines if self._stages else UserLines()

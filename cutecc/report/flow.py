@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cutecc.sass import SassFunction
-from cutecc.sass.blocks import Block, control_flow
+from cutecc.sass.blocks import Block, ControlFlow, control_flow
 from cutecc.sass.effects import Effects, effects
+from cutecc.sass.stack import with_stack
 
 _Reaching = dict[str, frozenset[int]]
 """By register, the instructions whose result may be in it."""
@@ -23,27 +24,35 @@ class Flow:
     """Of each, those that may have written what it reads."""
     is_phi: list[bool]
     """Of each, whether a user of one of its registers may find another's result there."""
+    readings: list[dict[str, frozenset[int]]]
+    """Of each, by the registers that it reads, those that may have written them."""
 
 
-def flow_of(function: SassFunction) -> Flow:
-    """Reaching definitions, over the function's blocks."""
+def flow_of(function: SassFunction, flow: ControlFlow | None = None, *, stack: bool = False) -> Flow:
+    """Reaching definitions, over the function's blocks; `flow` is its control flow, where that is known already.
+
+    With `stack`, words of the stack in which registers are spilled count as registers, as `with_stack` names them.
+    """
     done = [effects(each.text) for each in function.instructions]
-    blocks = control_flow(function).blocks
+    if stack:
+        done = [with_stack(each) for each in done]
+    blocks = (flow or control_flow(function)).blocks
     before = _reaching(blocks, done)
-    users: list[set[int]] = [set() for _ in done]
-    sources: list[set[int]] = [set() for _ in done]
-    is_phi = [False] * len(done)
+    readings: list[dict[str, frozenset[int]]] = []
     for number, block in enumerate(blocks):
         reaching = dict(before[number])
         for index in range(block.first, block.end):
-            for register in done[index].reads:
-                found = reaching.get(register, frozenset())
-                sources[index] |= found
-                for source in found:
-                    users[source].add(index)
-                    is_phi[source] = is_phi[source] or len(found) > 1
+            readings.append({register: reaching.get(register, frozenset()) for register in done[index].reads})
             _step(reaching, index, done[index])
-    return Flow([sorted(each) for each in users], [sorted(each) for each in sources], is_phi)
+    users: list[set[int]] = [set() for _ in done]
+    is_phi = [False] * len(done)
+    for index, of_each in enumerate(readings):
+        for found in of_each.values():
+            for source in found:
+                users[source].add(index)
+                is_phi[source] = is_phi[source] or len(found) > 1
+    sources = [sorted(frozenset[int]().union(*of_each.values())) for of_each in readings]
+    return Flow([sorted(each) for each in users], sources, is_phi, readings)
 
 
 def _step(reaching: _Reaching, index: int, done: Effects) -> None:
