@@ -23,7 +23,7 @@ def with_stack(done: Effects) -> Effects:
     stem = done.opcode.split(".")[0]
     if place is None or stem not in ("LDL", "STL"):
         return done
-    first = int(f"{place[1]}{place[2] or '0'}", 16)
+    first = int(f"{place[1] or ''}{place[2] or 0}", 16)
     words = [f"[{_POINTER}+{first + _WORD * index:#x}]" for index in range(max(1, len(moved(done))))]
     if stem == "STL":
         return replace(done, writes=(*done.writes, *words))
