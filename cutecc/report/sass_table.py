@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from cutecc.record.naming import short_kernel_name
 from cutecc.report.annotated_sass import AnnotatedFunction
 from cutecc.report.loop_brackets import loop_brackets
 from cutecc.sass.effects import effects
@@ -18,6 +19,8 @@ class FunctionTable(msgspec.Struct):
     """A function. Lists without another word are by the number of an instruction in it."""
 
     name: str
+    title: str
+    """The name for people."""
     registers: int | None
     """That a thread of the kernel has."""
     lines: list[int]
@@ -79,6 +82,7 @@ def _function(annotated: AnnotatedFunction, controls: _Names, loops: _Names, reg
     instructions, flow = annotated.function.instructions, annotated.flow
     return FunctionTable(
         name=annotated.function.name,
+        title=short_kernel_name(annotated.function.name),
         registers=annotated.registers,
         lines=[each.line for each in instructions],
         live=annotated.liveness.occupied,

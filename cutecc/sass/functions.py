@@ -16,7 +16,7 @@ _INSTRUCTION = re.compile(r"\s*/\*([0-9a-f]{4,})\*/\s+(\S[^;]*?)\s*;")
 _SUBROUTINE = re.compile(r"(\$[^\s:]+):")
 _LABEL = re.compile(r"(\.L_\w+):")
 _WARPGROUP_PRODUCT = re.compile(r"(?:@!?U?P\w+\s+)?[HIQB]GMMA\.")
-_SPILL = ' (*"SpillRefill"*)'
+_SPILL = re.compile(r'\s*\(\*"SpillRefill"\*\)$')
 """What newer versions of nvdisasm print behind an access of local memory that ptxas made for want of registers."""
 _CALL = re.compile(r"CALL\.\S+ .*`\((\$[^)\s]+)\)")
 
@@ -102,9 +102,8 @@ def _function(name: str, lines: list[str], first: int, last: int, placing: Placi
                 place = _place(group, placing)
                 group = []
             own = None if is_warpgroup_product(match[2]) and not has_line else place
-            code = match[2].removesuffix(_SPILL)
-            is_spill = code != match[2]
-            found.append(SassInstruction(number, int(match[1], 16), code, own, is_spill=is_spill))
+            code, spills = _SPILL.subn("", match[2])
+            found.append(SassInstruction(number, int(match[1], 16), code, own, is_spill=spills > 0))
         elif match := _SUBROUTINE.match(line):
             subroutines.append((match[1], len(found)))
             labels[match[1]] = len(found)

@@ -1,6 +1,7 @@
 /** The view as the address's fragment, so that a place can be kept and passed on. */
 
 import { effect } from "@preact/signals";
+import { raw } from "./sass/choices";
 import { base, hideUnchanged, mode, place, selected, shownFunction, sideTab, stops, theme, userLine, usualMode, whose } from "./store";
 
 /** Set what the fragment says; what is missing or makes no sense stays as it is. */
@@ -25,6 +26,7 @@ export function readAddress(): void {
   const files = said.get("files");
   whose.value = files === "mine" || files === "library" ? files : "all";
   hideUnchanged.value = said.get("hide") === "unchanged";
+  raw.value = said.get("sass") === "raw";
 }
 
 /** Keep the fragment up to date from now on, and follow it when the user changes it. */
@@ -42,6 +44,7 @@ export function writeAddress(): void {
     if (theme.value !== "system") said.set("theme", theme.value);
     if (whose.value !== "all") said.set("files", whose.value);
     if (hideUnchanged.value) said.set("hide", "unchanged");
+    if (raw.value) said.set("sass", "raw");
     written = `#${said.toString()}`;
     try {
       window.history.replaceState(null, "", written);

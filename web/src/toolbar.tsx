@@ -1,5 +1,6 @@
 /** Above the text: what it is, what it is compared with, and how it is shown. */
 
+import { SassSwitches } from "./sass/switches";
 import { dialectChanges, formatSeconds, providerName, stateOf } from "./passes";
 import { defaultBase } from "./stops";
 import { type Mode, base, foldTypes, mode, selected, shownFunction, stop, stops, type Stop } from "./store";
@@ -41,6 +42,7 @@ export function Toolbar() {
           </label>
         )}
         <TextOptions compared={compared} />
+        <SassSwitches />
       </div>
       {shown !== null && <About shown={shown} />}
     </div>

@@ -14,6 +14,8 @@ import { defaultBase } from "./stops";
 import { FIRST, base, foldTypes, manifest, mode, notice, pair, place, selected, shownFunction, stop, stops, type Stop } from "./store";
 import { Toolbar } from "./toolbar";
 import { FailureNotice } from "./failure";
+import { hasColumns, heads as headings, raw } from "./sass/choices";
+import { rowsOf as sassRowsOf, showSass } from "./sass/view";
 import { PairOverview } from "./pair/overview";
 import { labelOfFirst, labelOfSecond, whyMissing } from "./pair/labels";
 import { PairToolbar } from "./pair/toolbar";
@@ -123,7 +125,7 @@ async function update(host: HTMLElement): Promise<void> {
     if (stop?.chunk === null && against.chunk !== null) stop = against;
     against = null;
   }
-  const wanted = [stop?.id, stop?.chunk, against?.id, mode.value, shownFunction.value].join("|");
+  const wanted = [stop?.id, stop?.chunk, against?.id, mode.value, shownFunction.value, raw.value, headings.value].join("|");
   if (wanted === showing) return;
   showing = wanted;
   const [document, other] = await Promise.all([
@@ -138,6 +140,7 @@ async function update(host: HTMLElement): Promise<void> {
   differences.value = null;
   message.value = "";
   comparingNow.value = false;
+  hasColumns.value = false;
   if (stop?.kind === "overview") {
     functions.value = [];
     return;
@@ -169,7 +172,14 @@ async function update(host: HTMLElement): Promise<void> {
     if (pair.value !== null && (mode.value === "split" || mode.value === "unified"))
       notice.value = whyMissing(chosen as Stop, pair.value);
     else if (mode.value !== "text" && against !== null) notice.value = `This page does not hold the text of ${labelOf(against)}`;
-    shown = showText(host, document, side.label, foldTypes.value, [side.offset, side.offset + side.lines.length - 1]);
+    const lines: [number, number] = [side.offset, side.offset + side.lines.length - 1];
+    const columns = document.kind === "sass" ? await sassRowsOf(document, lines) : null;
+    if (showing !== wanted) return;
+    hasColumns.value = columns !== null;
+    shown =
+      columns === null || raw.value
+        ? showText(host, document, side.label, foldTypes.value, lines)
+        : showSass(host, columns, side.label, foldTypes.value);
     if (place.peek() === null) goToSpot(shown, document, spot);
   }
   shownDocument = document;
@@ -204,7 +214,7 @@ export function Viewer() {
     const element = host.current as HTMLDivElement;
     const stopUpdating = effect(() => {
       // Read here, so that a change of any of them updates.
-      void [stops.value, selected.value, mode.value, base.value, shownFunction.value];
+      void [stops.value, selected.value, mode.value, base.value, shownFunction.value, raw.value, headings.value];
       void updateSafely(element);
     });
     const stopFolding = effect(() => shown?.setFolding(foldTypes.value));
