@@ -4,7 +4,7 @@
  * page can grow while a compilation runs; a page that was cut off shows what it holds.
  *
  * Names: `manifest`; `places:N`, `stage:N` and `user-lines` as in the record's stages (`cutecc/record/stages.py`);
- * `listing:FILE`; `history`; `mix`; `layouts`; `counters`; `reproducer`. A page of two records has `pair` (`pair/data.ts`),
+ * `listing:FILE`; `columns:FILE` (`sass/table.ts`); `history`; `mix`; `layouts`; `counters`; `reproducer`. A page of two records has `pair` (`pair/data.ts`),
  * and of each of them `a:stage:N`, `b:stage:N`, `a:listing:FILE`, `b:listing:FILE`.
  */
 
@@ -52,6 +52,11 @@ export interface Listing {
   /** For each line the index in `detail_names` of what the compiler made it for, or of how many copies; -1 for nothing. */
   details?: number[];
   detail_names?: string[];
+  /**
+   * Of SASS on a page of two records, for each line: how many of its operands are written, how many registers it reads,
+   * then a number for the value in each of these, and in each that it writes; empty where there is no instruction.
+   */
+  values?: number[][];
   /** Kernels and device functions, lines from 0, the last one included. */
   functions: { name: string; first: number; last: number }[];
 }

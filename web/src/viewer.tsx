@@ -2,6 +2,7 @@
 
 import { effect, signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
+import type { Registers } from "./diff/registers";
 import { type Rows, comparing } from "./diff/rows";
 import { inTurns } from "./diff/slices";
 import { type Document, documentOf, prefetch } from "./documents";
@@ -66,7 +67,7 @@ async function rowsOf(key: string, left: Side, right: Side, wanted: () => boolea
       comparingNow.value = true;
     };
     known = await inTurns(
-      comparing(left.lines, right.lines, left.document.lines, right.document.lines),
+      comparing(left.lines, right.lines, left.document.lines, right.document.lines, registersOf(left, right)),
       wanted,
       tell,
     );
@@ -78,6 +79,14 @@ async function rowsOf(key: string, left: Side, right: Side, wanted: () => boolea
   keptRows.set(key, known);
   if (keptRows.size > MOST_ROWS_KEPT) keptRows.delete(keptRows.keys().next().value as string);
   return known;
+}
+
+/** The registers of two listings of one kind. */
+function registersOf(left: Side, right: Side): [Registers, Registers] | null {
+  const of = ({ document: { kind, listing }, lines, offset }: Side): Registers | null =>
+    kind === "ptx" || kind === "sass" ? { kind, values: listing?.values?.slice(offset, offset + lines.length) ?? [] } : null;
+  const [ours, theirs] = [of(left), of(right)];
+  return ours !== null && theirs !== null && ours.kind === theirs.kind ? [ours, theirs] : null;
 }
 
 function sideOf(document: Document, range: FunctionRange | undefined, label: string): Side {

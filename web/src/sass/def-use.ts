@@ -55,8 +55,8 @@ export function defUse(rows: SassRows): Extension {
       if (registers === undefined) return;
       ranges.push(LINES[kind].range(from));
       const operands = flow.operands(row).filter(({ written }) => written === (kind === "definition"));
-      const named = new Set([...registers].map((each) => operandWith(operands, each)));
-      for (const each of operands) if (named.has(each)) ranges.push(REGISTERS[kind].range(from + each.from, from + each.to));
+      const named = new Set([...registers].map((each) => operandWith(operands, each)?.name));
+      for (const each of operands) if (named.has(each.name)) ranges.push(REGISTERS[kind].range(from + each.from, from + each.to));
     };
     for (const line of visibleLines(view)) {
       const row = rows.rows[line.number - 1];

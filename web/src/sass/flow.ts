@@ -39,10 +39,10 @@ export class DefUse {
     const uses: Meant = new Map();
     if (here?.written !== true)
       for (const [register, from] of this.sources(row.table)[row.instruction] ?? [])
-        if (here === null || operandWith(read, register) === here) put(definitions, from, register);
+        if (here === null || operandWith(read, register)?.name === here.name) put(definitions, from, register);
     if (here?.written !== false)
       for (const [register, to] of this.users(row.table)[row.instruction] ?? [])
-        if (here === null || operandWith(written, register) === here) put(uses, to, register);
+        if (here === null || operandWith(written, register)?.name === here.name) put(uses, to, register);
     return { name: here?.name ?? row.parts.opcode, definitions, uses };
   }
 
