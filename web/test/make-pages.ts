@@ -10,6 +10,7 @@ export default function makePages(): void {
   mkdirSync(BUILT, { recursive: true });
   compile("gemm", ["examples/gemm.py"]);
   compile("elementwise_add", ["examples/elementwise_add.py", "--dump-after=cse#1"]);
+  compile("spilling", ["web/test/inputs/spilling.py"]);
   compile("failed", [
     "examples/elementwise_add.py",
     "--load=web/test/inputs/always_fails.py",

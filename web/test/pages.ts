@@ -10,7 +10,7 @@ import type { Listing, Manifest, Stage, Step } from "../src/data";
 export const REPOSITORY = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..", "..");
 export const BUILT = path.join(REPOSITORY, "build", "web");
 
-export type Made = "gemm" | "elementwise_add" | "failed" | "cut-off" | "cut-off-early" | "rolled" | "pair";
+export type Made = "gemm" | "elementwise_add" | "spilling" | "failed" | "cut-off" | "cut-off-early" | "rolled" | "pair";
 
 /** The file of a page. */
 export function page(name: string): string {
