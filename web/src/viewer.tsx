@@ -149,7 +149,8 @@ async function update(host: HTMLElement): Promise<void> {
   differences.value = null;
   message.value = "";
   comparingNow.value = false;
-  hasColumns.value = false;
+  // The switches of machine code stay while it is shown anew.
+  if (document?.kind !== "sass" || against !== null) hasColumns.value = false;
   if (stop?.kind === "overview") {
     functions.value = [];
     return;

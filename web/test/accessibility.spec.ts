@@ -9,7 +9,7 @@ const VIEWS: { name: string; made: string; fragment: string; keys?: string[] }[]
   { name: "side by side", made: "elementwise_add", fragment: "#stage=11&view=split" },
   { name: "unified, with the instructions of a line", made: "elementwise_add", fragment: "#stage=8&view=unified&tab=instructions" },
   { name: "resources beside a listing", made: "elementwise_add", fragment: "#stage=listing:elementwise_add.sass&tab=resources" },
-  { name: "machine code with its columns", made: "gemm", fragment: "#stage=listing:gemm.sass", keys: ["e", "ArrowDown", "ArrowDown", "End"] },
+  { name: "machine code with its columns", made: "gemm", fragment: "#stage=listing:Gemm.sass", keys: ["e", "ArrowDown", "ArrowDown", "End"] },
   { name: "spills", made: "spilling", fragment: "#stage=listing:scale.sass&line=120" },
   { name: "a search, beside remarks", made: "elementwise_add", fragment: "#tab=remarks", keys: ["/", "a", "d", "d"] },
   { name: "the keys", made: "elementwise_add", fragment: "", keys: ["?"] },

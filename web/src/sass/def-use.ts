@@ -20,6 +20,8 @@ const pointed = StateEffect.define<number | null>();
 const pointer = StateField.define<number | null>({
   create: () => null,
   update(value, transaction) {
+    // Who moves the caret asks about what is there.
+    if (transaction.selection !== undefined) value = null;
     for (const effect of transaction.effects) if (effect.is(pointed)) value = effect.value;
     return value;
   },
@@ -102,8 +104,9 @@ export function defUse(rows: SassRows): Extension {
       mousemove(event, view) {
         point(view, registerAt(view, rows, flow, event));
       },
-      mouseleave(_event, view) {
-        point(view, null);
+      mouseleave(event, view) {
+        // A tooltip may come up below the pointer.
+        if (!isTooltip(event.relatedTarget)) point(view, null);
       },
     }),
     hoverTooltip(
@@ -116,6 +119,10 @@ export function defUse(rows: SassRows): Extension {
       { hoverTime: 450 },
     ),
   ];
+}
+
+function isTooltip(target: EventTarget | null): boolean {
+  return target instanceof Element && target.closest(".cm-tooltip") !== null;
 }
 
 /** The beginning of the register that the pointer is at. */

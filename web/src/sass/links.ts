@@ -110,12 +110,16 @@ export class Links {
     const number = this.rows.of(table, instruction) + 1;
     if (number < 1) return false;
     this.left.push(view.state.selection.main.head);
-    const line = view.state.doc.line(number);
-    // What a label names is shown with it.
-    const above = view.state.doc.line(number - 1);
-    this.show(view, this.rows.rows[number - 2]?.kind === "label" ? above.from : line.from);
+    this.show(view, view.state.doc.line(this.labelled(number)).from);
     notice.value = `at ${this.rows.instruction(table, instruction).address}; Backspace goes back`;
     return true;
+  }
+
+  /** The line of the label above an instruction, which a line of the source may stand between; else that of itself. */
+  private labelled(number: number): number {
+    const { rows } = this.rows;
+    const above = rows[number - 2]?.kind === "head" ? number - 1 : number;
+    return rows[above - 2]?.kind === "label" ? above - 1 : number;
   }
 
   private back(view: EditorView): boolean {
