@@ -113,6 +113,9 @@ test("a label leads to its branches and a branch to its label, and back", async 
   await tab.keyboard.press("Backspace");
   await expect(status(tab)).toContainText("this is where you began");
   // The loop is drawn from its first instruction on.
+  await tab.getByRole("button", { name: "Open lines" }).click();
+  await tab.keyboard.press("e");
+  await tab.keyboard.press("ArrowDown");
   await expect(editor(tab).locator(".cm-sass-loops .lane.begins").first()).toBeVisible();
 });
 

@@ -1,8 +1,8 @@
 /** The text of machine code in columns, for searching. */
 
-import { documentOf } from "../documents";
+import { type Document, documentOf } from "../documents";
 import type { Stop } from "../store";
-import { raw } from "./choices";
+import { heads, raw } from "./choices";
 import { rowsOf } from "./view";
 
 export interface Columns {
@@ -11,12 +11,18 @@ export interface Columns {
   lines: number[];
 }
 
+/** The last one, for the next key of what is searched. */
+let kept: { document: Document; heads: boolean; columns: Columns } | null = null;
+
 /** Null for what is shown as it is. */
 export async function columnsOf(stop: Stop): Promise<Columns | null> {
   if (stop.kind !== "listing" || raw.peek()) return null;
   const document = await documentOf(stop);
-  const found = document === null ? null : await rowsOf(document);
+  if (document === null) return null;
+  if (kept?.document === document && kept.heads === heads.peek()) return kept.columns;
+  const found = await rowsOf(document);
   if (found === null) return null;
   const lines = found.rows.map(({ line, table, instruction }) => (line >= 0 ? line : (table.lines[instruction] ?? 0)));
-  return { text: found.rows.map(({ text }) => text).join("\n"), lines };
+  kept = { document, heads: heads.peek(), columns: { text: found.rows.map(({ text }) => text).join("\n"), lines } };
+  return kept.columns;
 }
