@@ -6,12 +6,12 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from cutecc.backend.cubin import block_threads, named_barriers
 from cutecc.backend.occupancy import RESERVED_SHARED_BYTES, occupancy
 from cutecc.backend.ptxas_log import parse_log
 from cutecc.backend.tools import find_tool, run_tool
 from cutecc.errors import ToolError
 from cutecc.record.compilation import KernelResources
+from cutecc.sass.cubin import block_threads, named_barriers
 from cutecc.support.forks import TemporaryFolder
 from cutecc.target import Target
 

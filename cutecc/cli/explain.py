@@ -17,13 +17,13 @@ from cutecc.cli.headings import wrapped
 from cutecc.cli.paging import When, in_colour, paging_options, show, width
 from cutecc.cli.records import read_record, record_argument, target_option
 from cutecc.cli.sass_columns import choose_columns, row
-from cutecc.cli.sass_listing import annotated_code
 from cutecc.cli.verdict_lines import verdict_lines
 from cutecc.errors import SourceLocation, UsageError
 from cutecc.passes.generation.choice import CODE_GENERATION
 from cutecc.record import Compilation
 from cutecc.record.naming import short_kernel_name
 from cutecc.record.stages import CallFrame, Stages, stages_of
+from cutecc.report.annotated_sass import annotated_code
 from cutecc.report.explaining import Explanation, Instruction
 from cutecc.report.explaining import explain as explain_line
 from cutecc.report.following import follow

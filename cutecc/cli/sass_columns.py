@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -44,6 +45,8 @@ class Columns:
     owner: bool = True
     code: int = 0
     """Characters for what is drawn at the left, offset, control code and code."""
+    width: int | None = None
+    """Characters of a line, where there is a limit."""
 
 
 _BY_ROOM = (
@@ -72,7 +75,7 @@ def choose_columns(
     for columns in _BY_ROOM:
         lengths = sorted(_length(_code(annotated, number, columns)) for number in numbers)
         code = margin + (lengths[int(_FITTING_SHARE * (len(lengths) - 1))] if lengths else 0)
-        chosen = Columns(columns.control, columns.aligned, columns.owner and longest_owner > 0, code)
+        chosen = Columns(columns.control, columns.aligned, columns.owner and longest_owner > 0, code, width)
         # Remarks, which are rare, may push their line.
         needed = _owner_at(chosen) + longest_owner if chosen.owner else code + len(_GAP) + _LIVE_WIDTH
         if width is None or needed <= width:
@@ -105,7 +108,26 @@ def row(annotated: AnnotatedFunction, number: int, columns: Columns, *, owner: s
         cells.append((" peak", {"fg": "yellow"}))
     if columns.owner and owner:
         cells += [(" " * max(_owner_at(columns) - _length(cells), len(_GAP)), {}), (owner, {"dim": True})]
+    if (value := _spilled(annotated, number)) and _fits(_length(cells) + len(_GAP) + len(value), columns):
+        cells.append((f"{_GAP}{value}", {"fg": "red", "dim": True}))
     return "".join(click.style(text, **style) if style and text.strip() else text for text, style in cells)
+
+
+def _fits(length: int, columns: Columns) -> bool:
+    return columns.width is None or length <= columns.width
+
+
+def _spilled(annotated: AnnotatedFunction, number: int) -> str:
+    """What made the value that a spill moves, with its line where that is another; empty of what is none."""
+    instructions = annotated.function.instructions
+    values = [instructions[each] for each in annotated.spills[number].values] if number in annotated.spills else []
+    if not values:
+        return ""
+    first, place = values[0], values[0].place
+    text = f"of {first.offset:04x} {effects(first.text).opcode}"
+    if place and place != instructions[number].place:
+        text += f", {os.path.basename(place[-1].file)}:{place[-1].line}"
+    return f"{text} and {len(values) - 1} more" if len(values) > 1 else text
 
 
 def _code(annotated: AnnotatedFunction, number: int, columns: Columns) -> list[_Cell]:

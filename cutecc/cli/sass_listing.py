@@ -6,29 +6,19 @@ from collections.abc import Iterator, Mapping
 
 import click
 
-from cutecc.backend.cubin import code_sections
-from cutecc.cli.loop_brackets import between, loop_brackets
 from cutecc.cli.sass_columns import choose_columns, row
 from cutecc.record import Compilation
 from cutecc.record.naming import short_kernel_name
 from cutecc.record.stages import stages_of
-from cutecc.report.annotated_sass import AnnotatedFunction, annotated_functions
+from cutecc.report.annotated_sass import AnnotatedFunction, annotated_code
 from cutecc.report.frames import in_own_file
+from cutecc.report.loop_brackets import between, loop_brackets
 from cutecc.report.paths import short_names
 from cutecc.report.stage_text import Function, find_named
 from cutecc.support.locations import Frame
 
 _INDENT = "  "
 """Of instructions, below their line and label."""
-
-
-def annotated_code(compilation: Compilation) -> list[AnnotatedFunction]:
-    """The functions in the SASS of a record, with the control codes of its cubin. Raises `ToolError` for a bad one."""
-    code: dict[str, bytes] = {}
-    for artifact in compilation.artifacts:
-        if artifact.kind == "cubin" and artifact.file in compilation.files:
-            code |= code_sections(compilation.files[artifact.file])
-    return annotated_functions(compilation, code)
 
 
 def sass_listing(
@@ -58,7 +48,7 @@ def _heading(annotated: AnnotatedFunction, target: str) -> str:
         peak = annotated.liveness.occupied.index(annotated.liveness.peak)
         facts.append(f"{annotated.liveness.peak} live at most, at {annotated.function.instructions[peak].offset:04x}")
     if annotated.spills:
-        facts.append(f"{len(annotated.spills)} spill")
+        facts.append(f"{len(annotated.spills)} spill{'' if len(annotated.spills) == 1 else 's'}")
     name = click.style(short_kernel_name(annotated.function.name), bold=True)
     return f"{name} for {target}: {', '.join(facts)}"
 
@@ -108,12 +98,8 @@ class _Listing:
         return "".join(f"  {each.strip()}" for each in text)
 
     def _loop(self, number: int) -> str:
-        blocks = self._annotated.flow.blocks
-        for loop in self._annotated.flow.loops:
-            if blocks[loop.header].first == number:
-                count = sum(blocks[each].end - blocks[each].first for each in loop.blocks)
-                return click.style(f"  loop of {count} instructions", dim=True)
-        return ""
+        count = self._annotated.loop_at(number)
+        return click.style(f"  loop of {count} instructions", dim=True) if count else ""
 
 
 def _cut(text: str, width: int | None, taken: int) -> str:

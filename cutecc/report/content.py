@@ -13,6 +13,7 @@ from cutecc.errors import Error, describe
 from cutecc.record import Compilation, Remark, manifest
 from cutecc.record.counters import read_counters
 from cutecc.record.stages import Stages, UserLines, stages_of
+from cutecc.report.annotated_sass import annotated_code
 from cutecc.report.chunks import Chunk, stage_chunks
 from cutecc.report.code import Code
 from cutecc.report.emulator_measures import emulator_measures
@@ -25,6 +26,7 @@ from cutecc.report.llvm_code import llvm_chunks
 from cutecc.report.mapping import Mix, mix_of_record, share_text
 from cutecc.report.measures import Measure, static_measures
 from cutecc.report.pictures import layout_pictures
+from cutecc.report.sass_table import sass_table
 from cutecc.report.summary import reproducer
 from cutecc.report.verdict import verdict_of
 
@@ -82,6 +84,7 @@ class _Collector:
             *self._part("reproducer", self._reproducer),
             *self._part("IR", self._stage_chunks),
             *self._part("code", self._listings),
+            *self._part("columns of machine code", self._columns),
             *self._part("passes of LLVM", lambda: llvm_chunks(compilation)),
             *self._part("instruction mix", self._instruction_mix),
             *self._part("history of lines", self._history),
@@ -119,6 +122,12 @@ class _Collector:
         self._listed = [*self._code.listings()]
         for listing in self._listed:
             yield Chunk.of(f"listing:{listing.file}", listing)
+
+    def _columns(self) -> Iterator[Chunk]:
+        for listing in self._listed:
+            if listing.kind == "sass":
+                functions = annotated_code(self._compilation, self._code.functions_in(listing.file))
+                yield Chunk.of(f"columns:{listing.file}", sass_table(functions))
 
     def _instruction_mix(self) -> Iterator[Chunk]:
         self._mix = mix_of_record(self._compilation, self._lines, self._code)

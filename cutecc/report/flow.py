@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cutecc.sass import SassFunction
-from cutecc.sass.blocks import Block, basic_blocks
+from cutecc.sass.blocks import Block, ControlFlow, basic_blocks
 from cutecc.sass.effects import Effects, effects
+from cutecc.sass.stack import with_stack
 
 _Reaching = dict[str, frozenset[int]]
 """By register, the instructions whose result may be in it."""
@@ -28,27 +29,36 @@ class Flow:
     """Of each, those that may have written what it reads."""
     is_phi: list[bool]
     """Of each, whether a user of one of its registers may find another's result there."""
+    readings: list[dict[str, frozenset[int]]]
+    """Of each, by the registers that it reads, those that may have written them."""
 
 
-def flow_of(function: SassFunction) -> Flow:
-    """Reaching definitions, over the function's blocks; no edges of a read that more than `MOST_SOURCES` reach."""
+def flow_of(function: SassFunction, flow: ControlFlow | None = None, *, stack: bool = False) -> Flow:
+    """Reaching definitions, over the function's blocks; `flow` is its control flow, where that is known already.
+
+    A read that more than `MOST_SOURCES` reach has none. With `stack`, words of the stack in which registers are spilled
+    count as registers, as `with_stack` names them.
+    """
     done = [effects(each.text) for each in function.instructions]
-    blocks, _ = basic_blocks(function)
+    if stack:
+        done = [with_stack(each) for each in done]
+    blocks = flow.blocks if flow else basic_blocks(function)[0]
     before = _reaching(blocks, done)
-    users: list[set[int]] = [set() for _ in done]
-    sources: list[set[int]] = [set() for _ in done]
-    is_phi = [False] * len(done)
+    readings: list[dict[str, frozenset[int]]] = []
     for number, block in enumerate(blocks):
         reaching = dict(before[number])
         for index in range(block.first, block.end):
-            for register in done[index].reads:
-                found = _found(reaching, register)
-                sources[index] |= found
-                for source in found:
-                    users[source].add(index)
-                    is_phi[source] = is_phi[source] or len(found) > 1
+            readings.append({register: _found(reaching, register) for register in done[index].reads})
             _step(reaching, index, done[index])
-    return Flow([sorted(each) for each in users], [sorted(each) for each in sources], is_phi)
+    users: list[set[int]] = [set() for _ in done]
+    is_phi = [False] * len(done)
+    for index, of_each in enumerate(readings):
+        for found in of_each.values():
+            for source in found:
+                users[source].add(index)
+                is_phi[source] = is_phi[source] or len(found) > 1
+    sources = [sorted(frozenset[int]().union(*of_each.values())) for of_each in readings]
+    return Flow([sorted(each) for each in users], sources, is_phi, readings)
 
 
 def _found(reaching: _Reaching, register: str) -> frozenset[int]:

@@ -37,6 +37,9 @@ class Listing(msgspec.Struct):
     details: list[int] = []
     """For each line an index into `detail_names`: what the compiler made it for; -1 for nothing."""
     detail_names: list[str] = []
+    values: list[list[int]] = []
+    """Of SASS that is to be compared, for each line the values in its registers, as `InstructionValues.encoded` says;
+    empty lists without an instruction. The numbers of one function go on behind those of the one before."""
 
 
 class _Table:

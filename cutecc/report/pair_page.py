@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import msgspec
 
@@ -15,9 +16,10 @@ from cutecc.record.stages import stages_of
 from cutecc.record.whole_file import write_whole
 from cutecc.report import page
 from cutecc.report.chunks import Chunk, stage_chunks
-from cutecc.report.code import listings_of
+from cutecc.report.code import Code
 from cutecc.report.destination import check_destination
 from cutecc.report.listings import Kind, Listing
+from cutecc.report.live_ranges import live_ranges
 from cutecc.report.pair import Pair, pair_of, sources_of
 from cutecc.report.pair_summary import summary, title
 from cutecc.report.stage_text import Function
@@ -60,7 +62,8 @@ def _page(
     listings: list[list[Listing]] = []
     for record, side in ((ours, pair.a), (theirs, pair.b)):
         try:
-            listings.append([code_of(each) for each in listings_of(record)])
+            code = Code(record)
+            listings.append([code_of(each, _values(each, code)) for each in code.listings()])
         except Error as failure:
             note = f"the code of {side.record} is not shown: {failure.message}"
             pair = msgspec.structs.replace(pair, notes=[*pair.notes, note])
@@ -95,10 +98,20 @@ _ADDRESS = re.compile(r"^ *(/\*[0-9a-f]+\*/) {2,}(?=\S)")
 _DEBUG = re.compile(r",? !dbg !\d+")
 
 
-def code_of(listing: Listing) -> Listing:
+def _values(listing: Listing, code: Code) -> dict[int, list[int]]:
+    """By line of a listing of SASS the values in the registers of its instruction."""
+    found: dict[int, list[int]] = {}
+    for function in code.functions_in(listing.file) if listing.kind == "sass" else ():
+        start = 1 + max((value for encoded in found.values() for value in encoded[2:]), default=-1)
+        for each, values in zip(function.instructions, live_ranges(function), strict=True):
+            found[each.line] = values.encoded(start)
+    return found
+
+
+def code_of(listing: Listing, values: Mapping[int, list[int]] = MappingProxyType({})) -> Listing:
     """A listing for comparing, without what follows from other lines: line information, addresses of instructions.
 
-    How places are known is left out.
+    How places are known is left out. `values` are those of its lines, as `Listing.values` has them.
     """
     kept, lines = list[int](), list[str]()
     for number, line in enumerate(listing.text.split("\n")):
@@ -117,7 +130,7 @@ def code_of(listing: Listing) -> Listing:
     places, classes = (
         [column[each] for each in kept] if column else [] for column in (listing.places, listing.classes)
     )
-    return Listing(
+    found = Listing(
         listing.kind,
         listing.file,
         "\n".join(lines),
@@ -127,3 +140,6 @@ def code_of(listing: Listing) -> Listing:
         listing.class_names,
         functions=functions,
     )
+    if values:
+        found.values = [values.get(number, []) for number in kept]
+    return found

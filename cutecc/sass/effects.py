@@ -55,6 +55,8 @@ class Effects:
     opcode: str
     """With its modifiers: `LDG.E.128`."""
     operands: tuple[str, ...]
+    written: int
+    """How many of the operands, from the first, are written."""
 
     @property
     def is_conditional(self) -> bool:
@@ -80,7 +82,7 @@ def effects(text: str) -> Effects:
         else:
             found = _registers(operand, 1 if _is_predicate(operand) else next(widths))
         (writes if number < count else reads).extend(found)
-    return Effects(tuple(dict.fromkeys(reads)), tuple(dict.fromkeys(writes)), guard, opcode, operands)
+    return Effects(tuple(dict.fromkeys(reads)), tuple(dict.fromkeys(writes)), guard, opcode, operands, count)
 
 
 def _split(text: str) -> Iterator[str]:

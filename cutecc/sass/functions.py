@@ -16,6 +16,8 @@ _INSTRUCTION = re.compile(r"\s*/\*([0-9a-f]{4,})\*/\s+(\S[^;]*?)\s*;")
 _SUBROUTINE = re.compile(r"(\$[^\s:]+):")
 _LABEL = re.compile(r"(\.L_\w+):")
 _WARPGROUP_PRODUCT = re.compile(r"(?:@!?U?P\w+\s+)?[HIQB]GMMA\.")
+_SPILL = re.compile(r'\s*\(\*"SpillRefill"\*\)$')
+"""What newer versions of nvdisasm print behind an access of local memory that ptxas made for want of registers."""
 _CALL = re.compile(r"CALL\.\S+ .*`\((\$[^)\s]+)\)")
 
 
@@ -28,7 +30,7 @@ class SassInstruction:
     offset: int
     """In its function, in bytes."""
     text: str
-    """With its guard, as nvdisasm prints it: `@!P0 LDG.E.128 R4, desc[UR4][R2.64]`."""
+    """With its guard, as nvdisasm prints it: `@!P0 LDG.E.128 R4, desc[UR4][R2.64]`; without its remark on a spill."""
     place: Place | None
     """Without columns, which nvdisasm does not know. A subroutine of the compiler's, such as a division, has the place
     of its calls when that is one. A warpgroup's product has none: see `cutecc.report.warpgroup_products`."""
@@ -36,6 +38,8 @@ class SassInstruction:
     """How the place is known; of what was only read, by the line table."""
     detail: str = ""
     """What the compiler made it for, as `cutecc.support.locations.Owner` has it."""
+    is_spill: bool = False
+    """Whether nvdisasm says that it is one; older versions never do."""
 
 
 @dataclass
@@ -98,7 +102,8 @@ def _function(name: str, lines: list[str], first: int, last: int, placing: Placi
                 place = _place(group, placing)
                 group = []
             own = None if is_warpgroup_product(match[2]) and not has_line else place
-            found.append(SassInstruction(number, int(match[1], 16), match[2], own))
+            code, spills = _SPILL.subn("", match[2])
+            found.append(SassInstruction(number, int(match[1], 16), code, own, is_spill=spills > 0))
         elif match := _SUBROUTINE.match(line):
             subroutines.append((match[1], len(found)))
             labels[match[1]] = len(found)

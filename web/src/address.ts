@@ -2,6 +2,7 @@
 
 import { effect } from "@preact/signals";
 import { chooseCode, codeStop, coloured, linked } from "./linked/state";
+import { raw } from "./sass/choices";
 import {
   SIDE_TABS, base, heat, hideLlvm, hideUnchanged, mode, onlyLine, place, selected, shownFunction, sideTab, stops, theme, userLine, usualMode,
   value, whose,
@@ -40,6 +41,7 @@ export function readAddress(): void {
   const hidden = said.getAll("hide");
   hideUnchanged.value = hidden.includes("unchanged");
   hideLlvm.value = hidden.includes("llvm");
+  raw.value = said.get("sass") === "raw";
 }
 
 /** Keep the fragment up to date from now on, and follow it when the user changes it. */
@@ -67,6 +69,7 @@ export function writeAddress(): void {
     if (onlyLine.value) said.set("only", "line");
     if (hideUnchanged.value) said.append("hide", "unchanged");
     if (hideLlvm.value) said.append("hide", "llvm");
+    if (raw.value) said.set("sass", "raw");
     written = `#${said.toString()}`;
     try {
       window.history.replaceState(null, "", written);

@@ -4,9 +4,10 @@
  * page can grow while a compilation runs; a page that was cut off shows what it holds.
  *
  * Names: `manifest`; `verdict`; `places:N`, `stage:N` and `user-lines` as in the record's stages (`cutecc/record/stages.py`);
- * `listing:FILE`; `llvm` and `llvm:N`; `history`; `links:N` (`following/links.ts`); `mix`; `layouts`; `measures`, and
- * `measure:N` of each of them; `reproducer`. A page of two records has `pair` (`pair/data.ts`), and `sources`, and of each of
- * them, with `a:` or `b:` before the name, `places:N`, `stage:N`, `user-lines`, `listing:FILE`, `counters`.
+ * `listing:FILE`; `columns:FILE` (`sass/table.ts`); `llvm` and `llvm:N`; `history`; `links:N` (`following/links.ts`); `mix`;
+ * `layouts`; `measures`, and `measure:N` of each of them; `reproducer`. A page of two records has `pair` (`pair/data.ts`), and
+ * `sources`, and of each of them, with `a:` or `b:` before the name, `places:N`, `stage:N`, `user-lines`, `listing:FILE`,
+ * `counters`.
  */
 
 /** File, line and column from 1; column 0 is none. */
@@ -53,6 +54,11 @@ export interface Listing {
   /** For each line the index in `detail_names` of what the compiler made it for, or of how many copies; -1 for nothing. */
   details?: number[];
   detail_names?: string[];
+  /**
+   * Of SASS on a page of two records, for each line: how many of its operands are written, how many registers it reads,
+   * then a number for the value in each of these, and in each that it writes; empty where there is no instruction.
+   */
+  values?: number[][];
   /** Kernels and device functions, lines from 0, the last one included. */
   functions: { name: string; first: number; last: number }[];
 }
@@ -236,6 +242,14 @@ export interface Points {
   over?: number[];
   /** What each value is made of, by the name of the part. */
   parts?: Record<string, number[]>;
+}
+
+/** Chunk `counters` of each of two records: what the emulator counted, by line of the user's. */
+export interface Counters {
+  /** How the run was made, for people. */
+  title: string;
+  /** One for each kernel that ran a line; ratios among the counts. */
+  lines: { kernel: string; file: string; line: number; counts: Record<string, number> }[];
 }
 
 export interface Remark {

@@ -36,6 +36,8 @@ const KEYS: [keys: string, what: string][] = [
   ["l", "go to the list; in a stage: draw the layout at the caret"],
   ["Enter", "in the text: open what is folded, or follow the line"],
   ["Space", "in the text: follow the line"],
+  ["Enter  Backspace", "in SASS: fold a line of the source, go where a branch or an address leads; go back"],
+  ["i", "in SASS: say the columns of the instruction at the caret"],
   ["[  ]", "hide or show the list, the source and its details"],
   ["b", "source and details below or beside the text"],
   ["w", "hide or show the verdict"],

@@ -3,6 +3,8 @@
 import { effect, signal } from "@preact/signals";
 import { load } from "./chunks";
 import type { Listing, Stage } from "./data";
+import { heads, raw } from "./sass/choices";
+import { columnsOf } from "./sass/searched";
 import { type Stop, stops } from "./store";
 import { textsOf } from "./stops";
 
@@ -109,9 +111,11 @@ async function search(wanted: RegExp, searched: readonly Stop[]): Promise<void> 
   let done = 0;
   let shown = 0;
   for (const stop of searched) {
-    const text = await textOf(stop.chunk as string);
+    const columns = await columnsOf(stop);
+    const text = columns?.text ?? (await textOf(stop.chunk as string));
     if (own !== current) return;
     const { count, hits } = linesMatching(text, wanted);
+    if (columns !== null) for (const hit of hits) hit.line = columns.lines[hit.line] ?? 0;
     done++;
     if (count > 0) found.push({ stop, count, hits });
     const now = performance.now();
@@ -131,6 +135,8 @@ export function followQuery(): void {
     const typed = query.value;
     const regex = asRegex.value;
     const sensitive = caseSensitive.value;
+    // Machine code is searched as it is shown.
+    void [raw.value, heads.value];
     // One stop for each text: a pass that changed nothing shows an earlier one's.
     const searched = [...new Map(textsOf(stops.value).map((stop) => [stop.chunk, stop] as const).reverse()).values()]
       .filter((stop) => stop.chunk !== null)

@@ -3,6 +3,7 @@
 import { AboutLlvm } from "./about-llvm";
 import { HeatChoice } from "./heat/choice";
 import { CLOSED_GENERATION } from "./llvm";
+import { SassSwitches } from "./sass/switches";
 import { dialectChanges, formatSeconds, providerName, stateOf } from "./passes";
 import { defaultBase } from "./stops";
 import { type Mode, base, foldTypes, mode, onlyLine, selected, shownFunction, stop, stops, type Stop, userLine } from "./store";
@@ -48,6 +49,7 @@ export function Toolbar() {
         <TextOptions compared={compared} />
         {/* A comparison has no room for it; the tab of heat has it, too. */}
         {!compared && <HeatChoice />}
+        <SassSwitches />
       </div>
       <div class="about-line">
         {shown !== null && <About shown={shown} />}

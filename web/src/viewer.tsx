@@ -2,6 +2,7 @@
 
 import { effect, signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
+import type { Registers } from "./diff/registers";
 import { type Rows, comparing } from "./diff/rows";
 import { inTurns } from "./diff/slices";
 import { type Document, documentOf, prefetch } from "./documents";
@@ -16,6 +17,8 @@ import { defaultBase } from "./stops";
 import { FIRST, base, foldTypes, manifest, mode, notice, onlyLine, pair, place, selected, shownFunction, stop, stops, type Stop, userLine } from "./store";
 import { Toolbar } from "./toolbar";
 import { FailureNotice } from "./failure";
+import { hasColumns, heads as headings, raw } from "./sass/choices";
+import { rowsOf as sassRowsOf, showSass } from "./sass/view";
 import { PairOverview } from "./pair/overview";
 import { labelOfFirst, labelOfSecond, whyMissing } from "./pair/labels";
 import { PairToolbar } from "./pair/toolbar";
@@ -68,7 +71,7 @@ async function rowsOf(key: string, left: Side, right: Side, wanted: () => boolea
       comparingNow.value = true;
     };
     known = await inTurns(
-      comparing(left.lines, right.lines, left.document.lines, right.document.lines),
+      comparing(left.lines, right.lines, left.document.lines, right.document.lines, registersOf(left, right)),
       wanted,
       tell,
     );
@@ -80,6 +83,14 @@ async function rowsOf(key: string, left: Side, right: Side, wanted: () => boolea
   keptRows.set(key, known);
   if (keptRows.size > MOST_ROWS_KEPT) keptRows.delete(keptRows.keys().next().value as string);
   return known;
+}
+
+/** The registers of two listings of one kind. */
+function registersOf(left: Side, right: Side): [Registers, Registers] | null {
+  const of = ({ document: { kind, listing }, lines, offset }: Side): Registers | null =>
+    kind === "ptx" || kind === "sass" ? { kind, values: listing?.values?.slice(offset, offset + lines.length) ?? [] } : null;
+  const [ours, theirs] = [of(left), of(right)];
+  return ours !== null && theirs !== null && ours.kind === theirs.kind ? [ours, theirs] : null;
 }
 
 function sideOf(document: Document, range: FunctionRange | undefined, label: string): Side {
@@ -128,7 +139,7 @@ async function update(host: HTMLElement): Promise<void> {
     if (stop?.chunk === null && against.chunk !== null) stop = against;
     against = null;
   }
-  const wanted = [stop?.id, stop?.chunk, against?.id, mode.value, shownFunction.value].join("|");
+  const wanted = [stop?.id, stop?.chunk, against?.id, mode.value, shownFunction.value, raw.value, headings.value].join("|");
   if (wanted === showing) return;
   showing = wanted;
   const [document, other] = await Promise.all([
@@ -143,6 +154,8 @@ async function update(host: HTMLElement): Promise<void> {
   differences.value = narrowed.value = null;
   message.value = "";
   comparingNow.value = false;
+  // The switches of machine code stay while it is shown anew.
+  if (document?.kind !== "sass" || against !== null) hasColumns.value = false;
   if (stop?.kind === "overview") {
     functions.value = [];
     return;
@@ -175,7 +188,14 @@ async function update(host: HTMLElement): Promise<void> {
     if (pair.value !== null && (mode.value === "split" || mode.value === "unified"))
       notice.value = whyMissing(chosen as Stop, pair.value);
     else if (mode.value !== "text" && against !== null) notice.value = `This page does not hold the text of ${labelOf(against)}`;
-    shown = showText(host, document, side.label, foldTypes.value, [side.offset, side.offset + side.lines.length - 1]);
+    const lines: [number, number] = [side.offset, side.offset + side.lines.length - 1];
+    const columns = document.kind === "sass" ? await sassRowsOf(document, lines) : null;
+    if (showing !== wanted) return;
+    hasColumns.value = columns !== null;
+    shown =
+      columns === null || raw.value
+        ? showText(host, document, side.label, foldTypes.value, lines)
+        : showSass(host, columns, side.label, foldTypes.value);
     narrowShown();
     if (place.peek() === null) goToSpot(shown, document, spot);
   }
@@ -219,7 +239,7 @@ export function Viewer() {
     const element = host.current as HTMLDivElement;
     const stopUpdating = effect(() => {
       // Read here, so that a change of any of them updates.
-      void [stops.value, selected.value, mode.value, base.value, shownFunction.value];
+      void [stops.value, selected.value, mode.value, base.value, shownFunction.value, raw.value, headings.value];
       void updateSafely(element);
     });
     const stopFolding = effect(() => shown?.setFolding(foldTypes.value));

@@ -10,6 +10,8 @@ const VIEWS: { name: string; made: string; fragment: string; keys?: string[] }[]
   { name: "unified, with the instructions of a line", made: "elementwise_add", fragment: "#stage=8&view=unified&tab=instructions" },
   { name: "resources beside a listing", made: "elementwise_add", fragment: "#stage=listing:elementwise_add.sass&tab=resources" },
   { name: "functions and their call sites", made: "gemm", fragment: "#tab=functions" },
+  { name: "machine code with its columns", made: "gemm", fragment: "#stage=listing:Gemm.sass", keys: ["e", "ArrowDown", "ArrowDown", "End"] },
+  { name: "spills", made: "spilling", fragment: "#stage=listing:scale.sass&line=120" },
   { name: "a search, beside remarks", made: "elementwise_add", fragment: "#tab=remarks", keys: ["/", "a", "d", "d"] },
   { name: "the keys", made: "elementwise_add", fragment: "", keys: ["?"] },
   { name: "a failure", made: "failed", fragment: "" },

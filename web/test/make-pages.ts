@@ -11,6 +11,7 @@ export default function makePages(): void {
   compile("gemm", ["examples/gemm.py"]);
   compile("elementwise_add", ["examples/elementwise_add.py", "--dump-after=cse#1"]);
   compile("conflicts", ["test/unit/passes/analysis/kernels/transpose_naive.py"]);
+  compile("spilling", ["web/test/inputs/spilling.py"]);
   compile("failed", [
     "examples/elementwise_add.py",
     "--load=web/test/inputs/always_fails.py",

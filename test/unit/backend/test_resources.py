@@ -1,11 +1,11 @@
 import pytest
 from ptx_samples import RECURSIVE, THREE_KERNELS, spilling
 
-from cutecc.backend.cubin import block_threads
 from cutecc.backend.ptxas import assemble
 from cutecc.backend.resources import kernel_resources
 from cutecc.errors import ToolError
 from cutecc.record.compilation import KernelResources
+from cutecc.sass.cubin import block_threads
 from cutecc.target import Target
 
 TARGETS = ["sm_80", "sm_90a", "sm_100a", "sm_120a"]

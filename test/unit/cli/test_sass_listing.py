@@ -7,7 +7,6 @@ from pathlib import Path
 import click
 import pytest
 
-from cutecc.cli.loop_brackets import between, loop_brackets
 from cutecc.cli.sass_columns import choose_columns, row
 from cutecc.cli.sass_listing import sass_listing
 from cutecc.errors import ToolError, UsageError
@@ -15,6 +14,7 @@ from cutecc.record import Compilation
 from cutecc.record.compilation import Artifact, KernelResources, Versions
 from cutecc.record.stages import UserLines, create
 from cutecc.report.annotated_sass import annotated_functions
+from cutecc.report.loop_brackets import between, loop_brackets
 from cutecc.sass import SassFunction, SassInstruction
 from cutecc.sass.blocks import control_flow
 

@@ -137,7 +137,7 @@ def test_all_code_of_a_record_as_the_page_takes_it() -> None:
     assert [(each.kind, each.file) for each in found] == [("ptx", "k.ptx"), ("llvm-ir", "k.ll")]
     data = json.loads(msgspec.json.encode(found[0]))
     assert set(data) == {"kind", "file", "text", "table", "places", "classes", "class_names", "functions"} | {
-        *("reasons", "details", "detail_names")
+        *("reasons", "details", "detail_names", "values")
     }
     assert data["table"][0] == [["/k.py", 26, 0]]
     assert set(data["functions"][0]) == {"name", "first", "last"}

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from cutecc.backend.cubin import code_sections
 from cutecc.backend.nvdisasm import disassemble
 from cutecc.backend.ptxas import assemble
 from cutecc.backend.tools import find_tool, run_tool
 from cutecc.sass import read_sass
 from cutecc.sass.control import BARRIERS, Control, controls
+from cutecc.sass.cubin import code_sections
 from cutecc.sass.effects import effects
 from cutecc.target import Target
 

@@ -22,6 +22,12 @@ export interface Abstract {
   definitions: boolean[];
 }
 
+/** Lines without their names, and for each name in a line a number that stands for its definition. */
+export interface Sided {
+  lines: Abstract[];
+  resolved: number[][];
+}
+
 const NOTHING: never[] = [];
 
 class Abstraction {
@@ -102,7 +108,7 @@ function trimmed(text: string): string {
 }
 
 /** One of two texts. */
-export class Side {
+export class Side implements Sided {
   readonly lines: Abstract[] = [];
   /** For each line and name in it, a number that stands for the definition. */
   readonly resolved: number[][] = [];

@@ -1,6 +1,6 @@
 /** Which lines of two texts are the same: the rules 2 and 4 of `cutecc/report/comparing.py`. */
 
-import type { Side } from "./abstract";
+import type { Sided } from "./abstract";
 import { SLICE, type Sliced } from "./slices";
 
 /** Numbers that stand for definitions of one side, by those of the other. */
@@ -29,7 +29,7 @@ export interface Matching {
   names: Correspondence;
 }
 
-export function* match(before: Side, after: Side): Sliced<Matching> {
+export function* match(before: Sided, after: Sided): Sliced<Matching> {
   const numbers = new Map<string, number>();
   const number = (key: string): number => {
     const known = numbers.get(key);
@@ -153,7 +153,7 @@ function rising(is: number[], js: number[]): [number[], number[]] {
 }
 
 /** The counterparts whose operands correspond. */
-function* checked(before: Side, after: Side, counterparts: Int32Array): Sliced<Matching> {
+function* checked(before: Sided, after: Sided, counterparts: Int32Array): Sliced<Matching> {
   const names = new Correspondence();
   for (let i = 0; i < counterparts.length; i++) {
     const j = counterparts[i] as number;
@@ -167,7 +167,7 @@ function* checked(before: Side, after: Side, counterparts: Int32Array): Sliced<M
     if (j < 0) continue;
     const ours = before.resolved[i] as number[];
     const theirs = after.resolved[j] as number[];
-    let holds = true;
+    let holds = ours.length === theirs.length;
     for (let k = 0; k < ours.length; k++) if (!names.holds(ours[k] as number, theirs[k] as number)) holds = false;
     if (holds) kept[i] = j;
   }
@@ -175,7 +175,7 @@ function* checked(before: Side, after: Side, counterparts: Int32Array): Sliced<M
 }
 
 /** What two lines define stands for each other, if they define as much. */
-export function pairDefinitions(before: Side, after: Side, i: number, j: number, names: Correspondence): void {
+export function pairDefinitions(before: Sided, after: Sided, i: number, j: number, names: Correspondence): void {
   const { definitions } = before.lines[i] as { definitions: boolean[] };
   const ours = before.resolved[i] as number[];
   const theirs = after.resolved[j] as number[];

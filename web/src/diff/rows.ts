@@ -5,9 +5,10 @@
  * Between them, lines that differ are put beside each other where they look alike; that is for the eye only.
  */
 
-import { Side } from "./abstract";
+import { Side, type Sided } from "./abstract";
 import { align } from "./align";
 import { type Correspondence, match } from "./matching";
+import { type Registers, codeSide } from "./registers";
 import { SLICE, type Sliced } from "./slices";
 import { similar } from "./words";
 
@@ -34,15 +35,19 @@ export interface Rows {
 /** The longest stretch of lines without counterparts in which pairs are sought by their words. */
 const MOST_BY_WORDS = 12;
 
-/** Compares two texts, in slices; `leftModule` and `rightModule` are all lines of the modules that the lines are of. */
+/**
+ * Compares two texts, in slices; `leftModule` and `rightModule` are all lines of the modules that the lines are of. Of code
+ * with `registers`, those of both.
+ */
 export function* comparing(
   left: readonly string[],
   right: readonly string[],
   leftModule: readonly string[] = left,
   rightModule: readonly string[] = right,
+  registers: readonly [Registers, Registers] | null = null,
 ): Sliced<Rows> {
-  const before = yield* sideOf(left, leftModule);
-  const after = yield* sideOf(right, rightModule);
+  const before = yield* registers === null ? sideOf(left, leftModule) : codeSide(left, registers[0]);
+  const after = yield* registers === null ? sideOf(right, rightModule) : codeSide(right, registers[1]);
   const { counterparts, names } = yield* match(before, after);
   const alike = counterparts.slice();
   const numbers = new Map<string, number>();
@@ -52,7 +57,7 @@ export function* comparing(
     numbers.set(text, numbers.size);
     return numbers.size - 1;
   };
-  const between = (keyOf: (side: Side, lines: readonly string[], line: number) => string) =>
+  const between = (keyOf: (side: Sided, lines: readonly string[], line: number) => string) =>
     fillGaps(alike, right.length, (a, b, ourEnd, theirEnd) =>
       align(
         Int32Array.from({ length: ourEnd - a }, (_, i) => number(keyOf(before, left, a + i))),
@@ -97,15 +102,15 @@ function* sideOf(lines: readonly string[], module: readonly string[]): Sliced<Si
 
 /** What lines define that are put beside each other does not differ for the eye. */
 function pairResults(
-  before: Side,
-  after: Side,
+  before: Sided,
+  after: Sided,
   counterparts: Int32Array,
   alike: Int32Array,
   names: Correspondence,
 ): void {
   alike.forEach((j, i) => {
     if (j < 0 || (counterparts[i] as number) >= 0) return;
-    const results = (side: Side, line: number) =>
+    const results = (side: Sided, line: number) =>
       (side.resolved[line] as number[]).filter((_, k) => side.lines[line]!.definitions[k]);
     const ours = results(before, i);
     const theirs = results(after, j);

@@ -7,15 +7,22 @@ import type { Document } from "../documents";
 import { heatOfText } from "../heat/gutters";
 import { linkingExtensions } from "../linking";
 import { ownerMarks } from "../panels/owners";
-import { place } from "../store";
+import { pair, place } from "../store";
 import { colours } from "./colours";
 import { folds, toggleFoldAtCaret } from "./folds";
 import { type LineMap, documentLine, lineMap } from "./lines";
 import { matches } from "./matches";
 import { picking } from "./picking";
 
-export function baseExtensions(document: Document, map: LineMap, label: string): Extension {
+/** `follow` goes where a view of its own leads from the caret, and says whether it did. */
+export function baseExtensions(
+  document: Document,
+  map: LineMap,
+  label: string,
+  follow: (view: EditorView) => boolean = () => false,
+): Extension {
   const pick = (view: EditorView): boolean => {
+    if (follow(view)) return true;
     const line = documentLine(view.state, view.state.doc.lineAt(view.state.selection.main.head).number);
     if (line >= 0) place.value = { stop: document.stop, line };
     return line >= 0;

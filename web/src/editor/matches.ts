@@ -1,6 +1,6 @@
 /** What the search found, marked in the text that is on the screen; the value at the caret, too. */
 
-import { type Range, StateEffect, StateField } from "@codemirror/state";
+import { Facet, type Range, StateEffect, StateField } from "@codemirror/state";
 import { Decoration, type DecorationSet, type EditorView, ViewPlugin, type ViewUpdate } from "@codemirror/view";
 import { visibleLines } from "./visible";
 
@@ -14,6 +14,9 @@ const pattern = StateField.define<RegExp | null>({
     return value;
   },
 });
+
+/** Whether the editor itself shows what has to do with the value at the caret. */
+export const ownNames = Facet.define<boolean, boolean>({ combine: (values) => values.includes(true) });
 
 const found = Decoration.mark({ class: "cm-found" });
 const same = Decoration.mark({ class: "cm-same-name" });
@@ -43,7 +46,7 @@ function decorate(view: EditorView): DecorationSet {
 /** The SSA value or register that the caret is in. */
 function nameAtCaret(view: EditorView): string | null {
   const { head, empty } = view.state.selection.main;
-  if (!empty || !view.hasFocus) return null;
+  if (!empty || !view.hasFocus || view.state.facet(ownNames)) return null;
   const line = view.state.doc.lineAt(head);
   const column = head - line.from;
   if (column > LONGEST) return null;

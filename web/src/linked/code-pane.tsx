@@ -4,6 +4,8 @@ import { effect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { documentOf } from "../documents";
 import { type Shown, showText } from "../editor/text";
+import { heads as headings, raw } from "../sass/choices";
+import { rowsOf, showSass } from "../sass/view";
 import { pattern } from "../searching";
 import { goToSpot } from "../spot";
 import { foldTypes, onlyLine, userLine } from "../store";
@@ -18,12 +20,18 @@ export function CodePane() {
     const narrowShown = () => shown?.only(onlyLine.value && userLine.value !== null ? litLines : null);
     const show = async () => {
       const wanted = codeStop.value;
+      const inColumns = !raw.value;
+      void headings.value;
       const document = wanted === null ? null : await documentOf(wanted);
-      if (gone || codeStop.peek() !== wanted) return;
+      const columns = inColumns && document?.kind === "sass" ? await rowsOf(document) : null;
+      if (gone || codeStop.peek() !== wanted || raw.peek() === inColumns) return;
       shown?.destroy();
       shown = null;
       if (document === null || wanted === null || host.current === null) return;
-      shown = showText(host.current, document, wanted.title, foldTypes.peek());
+      shown =
+        columns === null
+          ? showText(host.current, document, wanted.title, foldTypes.peek())
+          : showSass(host.current, columns, wanted.title, foldTypes.peek());
       goToSpot(shown, document, null);
       narrowShown();
     };

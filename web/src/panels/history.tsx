@@ -69,7 +69,7 @@ export function HistoryPanel() {
       <h2>
         {shortName(line.file, files.value)}:{line.line}
       </h2>
-      {text !== "" && <pre class="quoted">{text}</pre>}
+      {text !== "" && <pre class="quoted" tabIndex={0}>{text}</pre>}
       {found === null ? (
         <p class="muted">
           {history.value === null ? "This page holds no history." : "Nothing was traced from this line: no pass saw an operation of it."}

@@ -1,11 +1,20 @@
 /** The PTX and SASS of the selected line. */
 
 import type { Document } from "../documents";
+import { instructionOf } from "../sass/instruction";
 import { userLine } from "../store";
 import { reasonOf } from "./owners";
 import { files, indexOf, ptx, reveal, sass, shortName } from "./state";
 
 const MOST = 400;
+
+/** Where an instruction is, and its text: machine code has addresses. */
+function shownAs(document: Document, line: number): { where: string; text: string } {
+  const text = document.lines[line]?.trim() ?? "";
+  const { address, guard, opcode, operands } = instructionOf(text);
+  if (document.kind !== "sass" || address === "") return { where: `line ${line + 1}`, text };
+  return { where: address, text: [guard, opcode, operands].filter((each) => each !== "").join(" ") };
+}
 
 export function InstructionsPanel() {
   const line = userLine.value;
@@ -37,11 +46,12 @@ function Instructions({ document, lines }: { document: Document; lines: Int32Arr
         {[...lines.subarray(0, MOST)].map((line) => {
           const number = listing?.classes[line] ?? -1;
           const reason = reasonOf(document, line);
+          const { where, text } = shownAs(document, line);
           return (
             <li key={line}>
-              <button type="button" class="instruction" title={`Show line ${line + 1} of ${name}`} onClick={() => reveal(document.stop, line)}>
-                <span class="number">{line + 1}</span>
-                <code>{document.lines[line]?.trim()}</code>
+              <button type="button" class="instruction" title={`Show ${where} in ${name}`} onClick={() => reveal(document.stop, line)}>
+                <span class="number">{where.replace("line ", "")}</span>
+                <code>{text}</code>
                 {reason !== null && (
                   <span class={`owner ${reason.name}`} title={reason.text}>
                     {reason.mark} {reason.name}
