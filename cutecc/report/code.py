@@ -39,10 +39,6 @@ class Code:
         """The functions of the SASS."""
         return [function for functions in self.functions_by_file.values() for function in functions]
 
-    def functions_in(self, file: str) -> list[SassFunction]:
-        """The functions of one listing of SASS."""
-        return self._functions[file]
-
     @functools.cached_property
     def functions_by_file(self) -> dict[str, list[SassFunction]]:
         """The same, by the file of their listing."""

@@ -126,7 +126,7 @@ class _Collector:
     def _columns(self) -> Iterator[Chunk]:
         for listing in self._listed:
             if listing.kind == "sass":
-                functions = annotated_code(self._compilation, self._code.functions_in(listing.file))
+                functions = annotated_code(self._compilation, self._code.functions_by_file[listing.file])
                 yield Chunk.of(f"columns:{listing.file}", sass_table(functions))
 
     def _instruction_mix(self) -> Iterator[Chunk]:

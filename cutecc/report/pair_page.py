@@ -101,7 +101,7 @@ _DEBUG = re.compile(r",? !dbg !\d+")
 def _values(listing: Listing, code: Code) -> dict[int, list[int]]:
     """By line of a listing of SASS the values in the registers of its instruction."""
     found: dict[int, list[int]] = {}
-    for function in code.functions_in(listing.file) if listing.kind == "sass" else ():
+    for function in code.functions_by_file[listing.file] if listing.kind == "sass" else ():
         start = 1 + max((value for encoded in found.values() for value in encoded[2:]), default=-1)
         for each, values in zip(function.instructions, live_ranges(function), strict=True):
             found[each.line] = values.encoded(start)

@@ -2,7 +2,8 @@
 
 import { computed, signal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import { type Hit, MOST_HITS, asRegex, caseSensitive, query, results } from "./searching";
+import { type Hit, MOST_HITS } from "./matching-lines";
+import { asRegex, caseSensitive, query, results } from "./searching";
 import { FIRST, goTo, pair, selected, shownFunction, type Stop } from "./store";
 import { focusText } from "./viewer";
 

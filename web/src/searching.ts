@@ -5,21 +5,13 @@ import { load } from "./chunks";
 import type { Listing, Stage } from "./data";
 import { heads, raw } from "./sass/choices";
 import { columnsOf } from "./sass/searched";
+import { type Hit, linesMatching, patternOf } from "./matching-lines";
 import { type Stop, stops } from "./store";
 import { textsOf } from "./stops";
 
 export const query = signal("");
 export const asRegex = signal(false);
 export const caseSensitive = signal(false);
-
-/** A line with a match. */
-export interface Hit {
-  /** From 0. */
-  line: number;
-  before: string;
-  match: string;
-  after: string;
-}
 
 /** The matches in one text. */
 export interface Found {
@@ -43,54 +35,10 @@ export const results = signal<Search>(NOTHING);
 /** What is searched for, with flag g; null for nothing. */
 export const pattern = signal<RegExp | null>(null);
 
-export const MOST_HITS = 200;
-const CONTEXT = 60;
-const LONGEST_MATCH = 120;
-
 /** Texts stay expanded for the next search, up to this many characters. */
 const MOST_KEPT = 120e6;
 let keptCharacters = 0;
 const texts = new Map<string, string>();
-
-/** The pattern for what was typed; throws `SyntaxError` where it is no regular expression. */
-export function patternOf(typed: string, regex: boolean, sensitive: boolean): RegExp | null {
-  if (typed === "") return null;
-  const source = regex ? typed : typed.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
-  return new RegExp(source, sensitive ? "gm" : "gim");
-}
-
-/** Matching lines of a text. */
-export function linesMatching(text: string, wanted: RegExp): { count: number; hits: Hit[] } {
-  const hits: Hit[] = [];
-  let count = 0;
-  let line = 0;
-  let counted = 0;
-  // One of its own: the position is a part of it, and the editors use `wanted`, too.
-  const searched = new RegExp(wanted);
-  for (let match = searched.exec(text); match !== null; match = searched.exec(text)) {
-    const start = text.lastIndexOf("\n", match.index - 1) + 1;
-    let end = text.indexOf("\n", match.index);
-    if (end < 0) end = text.length;
-    count++;
-    if (hits.length < MOST_HITS) {
-      for (let i = text.indexOf("\n", counted); i >= 0 && i < start; i = text.indexOf("\n", i + 1)) line++;
-      counted = start;
-      const from = Math.max(start, match.index - CONTEXT);
-      const lead = text.slice(from, match.index);
-      const to = Math.min(match.index + match[0].length, end);
-      hits.push({
-        line,
-        before: from > start ? `…${lead}` : lead.trimStart(),
-        match: text.slice(match.index, Math.min(to, match.index + LONGEST_MATCH)),
-        after: text.slice(to, Math.min(end, to + 2 * CONTEXT)),
-      });
-    }
-    // A line counts once.
-    if (end >= text.length) break;
-    searched.lastIndex = end + 1;
-  }
-  return { count, hits };
-}
 
 async function textOf(chunk: string): Promise<string> {
   const known = texts.get(chunk);

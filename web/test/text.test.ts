@@ -4,7 +4,7 @@ import type { Document } from "../src/documents";
 import { foldsOf } from "../src/editor/types";
 import { stretchesOf } from "../src/editor/unchanged";
 import { functionsOf } from "../src/functions";
-import { MOST_HITS, linesMatching, patternOf } from "../src/searching";
+import { MOST_HITS, linesMatching, patternOf } from "../src/matching-lines";
 import { defaultBase, stopsOf } from "../src/stops";
 import type { Manifest, Step } from "../src/data";
 
