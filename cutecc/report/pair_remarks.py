@@ -66,13 +66,17 @@ def remark_pairs(a: Compilation, b: Compilation, sources: Sequence[SourcePair]) 
         groups[_key(each, _in_second(each.line, files))][0].append(each)
     for each in _remarks(b, [each.b for each in sources if each.b is not None]):
         groups[_key(each, each.line)][1].append(each)
-    found = [
-        RemarkPair(each.by, ours and ours.remark, theirs and theirs.remark, ours and ours.line, theirs and theirs.line)
-        for group in groups.values()
-        for ours, theirs in _paired(*group)
-        if (each := ours or theirs)
-    ]
+    found = [_pair(*both) for group in groups.values() for both in _paired(*group)]
     return sorted(found, key=lambda each: ((not each.a) + 2 * bool(each.a and each.b), each.same))
+
+
+def _pair(ours: _Found | None, theirs: _Found | None) -> RemarkPair:
+    """One of both, or of the record that has it."""
+    found = ours or theirs
+    assert found is not None
+    return RemarkPair(
+        found.by, ours and ours.remark, theirs and theirs.remark, ours and ours.line, theirs and theirs.line
+    )
 
 
 def _paired(ours: list[_Found], theirs: list[_Found]) -> Iterator[tuple[_Found | None, _Found | None]]:
