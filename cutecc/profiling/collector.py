@@ -65,6 +65,11 @@ class Collector:
             self._finish(context)
         self._cupti.unsubscribe()
 
+    @property
+    def has_contexts(self) -> bool:
+        """Whether there was a context to sample."""
+        return bool(self._samplers or self.counts)
+
     def cubins(self) -> dict[int, bytes]:
         """By CRC, those that were loaded between `begin` and `end`."""
         return {self._cupti.crc(image): image for image in dict.fromkeys(self._images)}

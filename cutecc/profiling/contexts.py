@@ -8,11 +8,20 @@ from cutecc.runtime.cuda_bindings import describe_status, load_bindings
 from cutecc.runtime.driver import failure
 
 
-def active_contexts() -> tuple[list[int], int]:
-    """The primary contexts that are in use and the current one, and the driver's version, 13000 for CUDA 13.0.
+def driver_version() -> int:
+    """13000 for CUDA 13.0. Nothing is initialised. Raises `LaunchError` where there is no driver."""
+    import importlib
 
-    Raises `LaunchError` where there is no driver.
-    """
+    try:
+        cuda: Any = importlib.import_module("cuda.bindings.driver")
+        return int(_do(cuda, "cuDriverGetVersion"))
+    except (ImportError, RuntimeError, OSError):
+        load_bindings()  # which says what is missing
+        raise
+
+
+def active_contexts() -> list[int]:
+    """The primary contexts that are in use, and the current one. Raises `LaunchError` where there is no driver."""
     cuda = load_bindings()
     current = int(_do(cuda, "cuCtxGetCurrent"))
     found = [current] if current else []
@@ -22,13 +31,13 @@ def active_contexts() -> tuple[list[int], int]:
         if is_active:
             found.append(int(_do(cuda, "cuDevicePrimaryCtxRetain", device)))
             _do(cuda, "cuDevicePrimaryCtxRelease", device)
-    return [*dict.fromkeys(found)], int(_do(cuda, "cuDriverGetVersion"))
+    return [*dict.fromkeys(found)]
 
 
 def synchronize() -> None:
     """Wait for all kernels in the contexts that are in use. Raises `LaunchError` for one that has failed."""
     cuda = load_bindings()
-    for context in active_contexts()[0]:
+    for context in active_contexts():
         _do(cuda, "cuCtxPushCurrent", cuda.CUcontext(context))
         try:
             _do(cuda, "cuCtxSynchronize")

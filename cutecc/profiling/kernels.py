@@ -15,7 +15,9 @@ from cutecc.record import Compilation
 from cutecc.record.naming import short_kernel_name
 from cutecc.record.stages import stages_of
 from cutecc.report.code import functions_of
+from cutecc.report.flow import flow_of
 from cutecc.report.frames import in_own_file
+from cutecc.report.instruction_mix import classify
 from cutecc.report.sass_places import sass_functions
 from cutecc.sass import SassFunction
 from cutecc.support.locations import Frame, Place, Reason
@@ -32,11 +34,20 @@ class SampledInstruction:
     owner: Reason
     """How it is known whose the instruction is."""
     reasons: Reasons
+    awaited: tuple[str, ...] = ()
+    """The instructions of no fixed latency that bring what it reads."""
 
     @property
     def samples(self) -> int:
         """Of all reasons."""
         return sum(self.reasons.values())
+
+    def stalls(self, source: str) -> Counter[Stall]:
+        """Its samples by what its warp waits for, in words; `source` is the text of its line of Python."""
+        found: Counter[Stall] = Counter()
+        for reason, count in self.reasons.items():
+            found[explain(reason, self.text, awaited=self.awaited, source=source)] += count
+        return found
 
 
 @dataclass
@@ -66,8 +77,7 @@ class SampledLine:
         """What warps waited for, in words, with the samples of it; the most frequent first."""
         found: Counter[Stall] = Counter()
         for each in self.instructions:
-            for reason, count in each.reasons.items():
-                found[explain(reason, each.text, self.text)] += count
+            found += each.stalls(self.text)
         return found.most_common()
 
 
@@ -137,17 +147,33 @@ def profiled(samples: KernelSamples, compilation: Compilation | None, cubin: byt
     if compilation is not None and compilation.has_stages:
         texts = stages_of(compilation).user_lines.sources
         sources = {file: text.split("\n") for file, text in texts.items()}
-    instructions = [
+    instructions = _instructions(function, samples, own_file) if function else []
+    return ProfiledKernel(samples, instructions, compilation, sources)
+
+
+def _instructions(function: SassFunction, samples: KernelSamples, own_file: str | None) -> list[SampledInstruction]:
+    sources = flow_of(function).sources
+    texts = [each.text for each in function.instructions]
+    return [
         SampledInstruction(
             each.offset,
             each.text,
             None if each.place is None else in_own_file(each.place, own_file),
             each.reason,
             samples.offsets.get(each.offset, {}),
+            tuple(texts[source] for source in sources[number] if classify(texts[source]) in _LATE),
         )
-        for each in (function.instructions if function else [])
+        for number, each in enumerate(function.instructions)
     ]
-    return ProfiledKernel(samples, instructions, compilation, sources)
+
+
+_LATE = frozenset(
+    {
+        *("global load", "shared load", "local load", "generic load", "constant load", "matrix load", "atomic"),
+        *("special function", "warp", "barrier and fence", "conversion", "texture and surface", "float 64"),
+    }
+)
+"""What an instruction may wait for with a scoreboard, by `cutecc.report.instruction_mix`."""
 
 
 def _function(

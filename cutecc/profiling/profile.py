@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from functools import cached_property
 from types import TracebackType
 
 from cutecc.errors import LaunchError, ProfilingError
 from cutecc.profiling.collector import Collector
-from cutecc.profiling.contexts import active_contexts, describe_device, synchronize
+from cutecc.profiling.contexts import active_contexts, describe_device, driver_version, synchronize
 from cutecc.profiling.cupti import Cupti
 from cutecc.profiling.kernels import ProfiledKernel, SampledLine, profiled
 from cutecc.profiling.libraries import open_cupti
@@ -42,17 +44,18 @@ class Profile:
 
     def __enter__(self) -> Profile:
         """Begin. Raises `ProfilingError` where no samples can be taken, which says why, `LaunchError` without a GPU."""
-        contexts, version = active_contexts()
-        cupti = self._given or open_cupti(version)
-        self._collector = Collector(cupti, period=self._period)
-        self._collector.begin(contexts)
-        self._cupti = cupti
+        self.begin(active_contexts(), driver_version())
         return self
+
+    def begin(self, contexts: Sequence[int], version: int) -> None:
+        """Begin with these contexts, and a driver of this version, 13000 for CUDA 13.0. Raises `ProfilingError`."""
+        self._cupti = self._given or open_cupti(version)
+        self._collector = Collector(self._cupti, period=self._period)
+        self._collector.begin(contexts)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        assert self._collector is not None
         try:
             synchronize()
         except LaunchError:
@@ -60,7 +63,12 @@ class Profile:
             if error is None:
                 raise
         finally:
-            self._collector.end()
+            self.end()
+
+    def end(self) -> None:
+        """End, all kernels having ended."""
+        assert self._collector is not None
+        self._collector.end()
         self._cubins = self._collector.cubins()
         for library in loaded_libraries():
             crc = self._cupti.crc(library.image)
@@ -73,11 +81,17 @@ class Profile:
             capability,
             1 << self._period,
             self._collector.seconds,
+            os.getpid(),
             kernels_of(self._collector.counts),
             self._collector.dropped,
             self._collector.other,
             self._collector.was_full,
         )
+
+    @property
+    def has_contexts(self) -> bool:
+        """Whether anything can have been sampled yet."""
+        return self._collector is not None and self._collector.has_contexts
 
     @property
     def samples(self) -> Samples:

@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from cutecc.profiling.kernels import ProfiledKernel, SampledInstruction, SampledLine
 from cutecc.profiling.limits import Limits
-from cutecc.profiling.profile import Profile
-from cutecc.profiling.stalls import explain
+from cutecc.profiling.samples import Samples
 
 
-def profile_dict(profile: Profile, limits: Limits | None) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Profiled:
+    """What was sampled of one process, or of one kernel at one size."""
+
+    title: str
+    """What ran, for people."""
+    samples: Samples
+    kernels: Sequence[ProfiledKernel]
+    """The most sampled first."""
+    limits: Limits | None = None
+    launches: int | None = None
+    """How many were sampled; `None` where nobody counted."""
+
+
+def profile_dict(profiled: Profiled) -> dict[str, Any]:
     """Everything that was sampled, by kernel and line, with the reasons in CUPTI's names and in words."""
-    samples = profile.samples
+    samples, limits = profiled.samples, profiled.limits
     found: dict[str, Any] = {
+        "title": profiled.title,
         "device": samples.device,
         "capability": list(samples.capability),
         "period_cycles": samples.period,
@@ -25,7 +40,7 @@ def profile_dict(profile: Profile, limits: Limits | None) -> dict[str, Any]:
         "dropped": samples.dropped,
         "of_other_kernels": samples.other,
         "buffer_was_full": samples.was_full,
-        "kernels": [_kernel(each) for each in profile.kernels],
+        "kernels": [_kernel(each) for each in profiled.kernels],
     }
     if limits:
         found["limits"] = {**msgspec.to_builtins(limits), "bound": limits.bound}
@@ -56,12 +71,14 @@ def _line(line: SampledLine) -> dict[str, Any]:
 
 
 def _instruction(instruction: SampledInstruction, source: str) -> Mapping[str, Any]:
-    top = max(instruction.reasons, key=lambda reason: instruction.reasons[reason])
     return {
         "offset": instruction.offset,
         "text": instruction.text,
         "owner": instruction.owner,
         "samples": instruction.samples,
         "reasons": instruction.reasons,
-        "waits": explain(top, instruction.text, source).waits,
+        "waits": [
+            {"waits": stall.waits, "samples": count} for stall, count in instruction.stalls(source).most_common()
+        ],
+        "awaited": list(instruction.awaited),
     }

@@ -33,6 +33,8 @@ class Samples(msgspec.Struct):
     """Cycles between two samples of a scheduler."""
     seconds: float
     """From the beginning of sampling to its end."""
+    pid: int
+    """Of the process."""
     kernels: list[KernelSamples]
     """The most sampled first."""
     dropped: int = 0

@@ -7,6 +7,7 @@ has (`selected`).
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 
@@ -53,25 +54,27 @@ STALLS: dict[str, Stall] = {
 }
 """By CUPTI's name without its prefix."""
 
-_TRY_WAIT = re.compile(r"(?:@!?U?P\w+\s+)?SYNCS\.PHASECHK\b")
+_TRY_WAIT = re.compile(r"(?:@!?U?P\w+\s+)?U?SYNCS\.PHASECHK\b")
 _WARPGROUP_WAIT = re.compile(r"(?:@!?U?P\w+\s+)?WARPGROUP\.DEPBAR")
 _FULL = Stall("waits for shared memory to be filled (mbarrier)", "the producer is late: more stages, or earlier copies")
 _EMPTY = Stall("waits for shared memory to be free (mbarrier)", "the consumers are the limit")
 _MBARRIER = Stall("waits for an mbarrier", "whoever arrives there is late")
-_CONSUMES = re.compile(r"consumer\w*wait|wait_full|full\w*\.wait")
-_PRODUCES = re.compile(r"producer\w*(?:acquire|wait)|wait_empty|empty\w*\.wait")
-_ISSUING = ("selected", "not_selected")
+_CONSUMES = re.compile(r"consumer\w*wait|(?<![a-z])full")
+_PRODUCES = re.compile(r"producer\w*(?:acquire|wait)|(?<![a-z])empty")
+_SCOREBOARDS = ("long_scoreboard", "short_scoreboard")
+"""Reasons of an instruction that needs what another one is to bring."""
 
 
-def explain(reason: str, instruction: str = "", source: str = "") -> Stall:
+def explain(reason: str, instruction: str = "", *, awaited: Sequence[str] = (), source: str = "") -> Stall:
     """A reason in words, for an instruction of SASS on a line of Python whose text is `source`.
 
-    What waits at an mbarrier is told by the instruction; who is late, by what the line calls.
+    `awaited` are the instructions that bring what it needs. Where these ask for the phase of an mbarrier, that is what
+    the warp waits for; who is late is told by what the line calls.
     """
-    if _TRY_WAIT.match(instruction) and reason not in _ISSUING:
+    if reason in _SCOREBOARDS and any(map(_TRY_WAIT.match, (instruction, *awaited))):
         if _CONSUMES.search(source):
             return _FULL
         return _EMPTY if _PRODUCES.search(source) else _MBARRIER
-    if _WARPGROUP_WAIT.match(instruction) and reason not in _ISSUING:
+    if reason == "barrier" and _WARPGROUP_WAIT.match(instruction):
         return STALLS["warpgroup_arrive"]
     return STALLS.get(reason, Stall(f"waits: {reason.replace('_', ' ')}", ""))
