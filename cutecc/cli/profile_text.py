@@ -111,9 +111,9 @@ def _lines(kernel: ProfiledKernel, *, top: int, instructions: bool, width: int) 
 
 def _instructions(line: SampledLine, total: int, width: int) -> Iterator[str]:
     for each in line.instructions[:_INSTRUCTIONS]:
-        stall, count = each.stalls(line.text).most_common(1)[0]
+        reason = max(each.reasons, key=lambda reason: each.reasons[reason])
         head = f"{_INDENT}{_percent(each.samples, total)} {MARKS[each.owner]} {each.offset:04x} {each.text}"
-        told = f"  {_percent(count, each.samples).strip()} {stall.waits}"
+        told = f"  {_percent(each.reasons[reason], each.samples).strip()} {reason}"
         yield f"{_cut(head, width - len(told))}{click.style(told, dim=True)}"
 
 

@@ -122,7 +122,7 @@ def test_on_a_terminal(sampled: ProfiledKernel, capsys: pytest.CaptureFixture[st
     ]
     first = sampled.lines()[0]
     assert text[4].endswith(f"softmax.py:{first.line}  {first.text}"[:60]) or text[4].endswith("…")
-    assert any(line.startswith("          ") and "LDG" in line and "●" in line for line in text)
+    assert any("LDG" in line and line.endswith("100.0 % long_scoreboard") for line in text), text
     assert all(len(line) <= 80 for line in text if "●" in line or line[:3].strip().isdigit())
     assert text[-1].endswith("more lines")
 
