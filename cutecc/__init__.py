@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         LimitError,
         ParseError,
         PassError,
+        ProfilingError,
         RecordError,
         SanitizerError,
         SpecError,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from cutecc.kernel import Kernel, KernelSet
     from cutecc.passes.manager import Observer
     from cutecc.passes.registry import register, register_pipeline
+    from cutecc.profiling.profile import Profile, profile
     from cutecc.ptx_kernel import emulate_ptx
     from cutecc.record.compilation import Signature
     from cutecc.report.pair_page import write_pair_report
@@ -64,6 +66,8 @@ __all__ = [
     "Observer",
     "ParseError",
     "PassError",
+    "Profile",
+    "ProfilingError",
     "RecordError",
     "Report",
     "SanitizerError",
@@ -80,6 +84,7 @@ __all__ = [
     "include_path",
     "jit",
     "load",
+    "profile",
     "register",
     "register_pipeline",
     "trace",
@@ -109,6 +114,9 @@ _HOMES = {
     "STRICT_LIMITS": "cutecc.emulator.limits",
     "ParseError": "cutecc.errors",
     "PassError": "cutecc.errors",
+    "ProfilingError": "cutecc.errors",
+    "Profile": "cutecc.profiling.profile",
+    "profile": "cutecc.profiling.profile",
     "RecordError": "cutecc.errors",
     "SpecError": "cutecc.errors",
     "ToolError": "cutecc.errors",

@@ -22,6 +22,8 @@ class Settings:
     """`CUTECC_DEBUG`: show tracebacks of cutecc itself; `1`, `true`, `yes`, `on`, or `0`, `false`, `no`, `off`."""
     load: tuple[Path, ...] = ()
     """`CUTECC_LOAD`: Python files with passes to know, separated as in `PATH`; what `--load` adds to."""
+    line_info: bool = False
+    """`CUTECC_LINE_INFO`: keep source lines in all code, for a profiler; on or off."""
     native: bool = True
     """`CUTECC_NATIVE`: launch through machine code where that is possible; off keeps every call in Python."""
     cache: bool = True
@@ -39,6 +41,7 @@ class Settings:
             target=os.environ.get("CUTECC_TARGET") or None,
             ptxas=Path(ptxas) if ptxas else None,
             load=tuple(Path(file) for file in os.environ.get("CUTECC_LOAD", "").split(os.pathsep) if file),
+            line_info=is_on("CUTECC_LINE_INFO", cls.line_info),
             native=is_on("CUTECC_NATIVE", cls.native),
             debug=is_on("CUTECC_DEBUG", cls.debug),
             cache=is_on("CUTECC_CACHE", cls.cache),

@@ -23,7 +23,7 @@ from cutecc.compilation.caching import Cached
 from cutecc.compilation.events import ArtifactsStarted, Event, Keyed, Parsed, PassFinished, Planned, Said
 from cutecc.compilation.observers import Listeners
 from cutecc.compilation.planning import Plan
-from cutecc.compilation.request import CompileOptions, CompileRequest, check_kinds
+from cutecc.compilation.request import ALL_ARTIFACTS, CompileOptions, CompileRequest, check_kinds
 from cutecc.compilation.watchers import Watchers
 from cutecc.config import Settings
 from cutecc.errors import Error, ParseError, PassError, RecordError, UsageError
@@ -78,7 +78,7 @@ def compile(
     """
     check_kinds(pipeline=pipeline, options=options, output=output, cache=cache)
     targets = _targets(target)
-    options = _with_pipeline(options, pipeline)
+    options = _with_settings(_with_pipeline(options, pipeline))
     listeners = Listeners.of(observers, isolation)
     kernels: dict[str, Kernel] = {}
     for each in targets:
@@ -89,6 +89,14 @@ def compile(
         compiled = functools.partial(_compiled, request, options, listeners, isolation)
         kernels[each.name] = Kernel(listeners.told(compiled))
     return KernelSet(kernels) if len(kernels) > 1 else kernels[targets[0].name]
+
+
+def _with_settings(options: CompileOptions) -> CompileOptions:
+    """The options with what the environment asks of every compilation."""
+    if options.line_info or not Settings.from_environment().line_info:
+        return options
+    # Whose an instruction is, LLVM IR says.
+    return replace(options, line_info=True, artifacts=ALL_ARTIFACTS)
 
 
 def _compiled(

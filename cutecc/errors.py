@@ -201,6 +201,10 @@ class LaunchError(Error):
     """The CUDA driver is missing or refused, or the host program ended with an error."""
 
 
+class ProfilingError(LaunchError):
+    """No samples of a kernel can be taken here: there is no CUPTI, or the driver or another profiler refuses."""
+
+
 class EmulatorError(LaunchError):
     """A kernel did on the emulator what would be a fault on a GPU, or what the emulator cannot do."""
 

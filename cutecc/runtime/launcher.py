@@ -253,7 +253,7 @@ class Launcher:
         device = CudaDevice(self.driver, ordinal)
         _, image = choose([self.compilation], device)
         others = [other.library for other in self._loaded.values() if other.library.image == image]
-        library = others[0] if others else Library(device, image, self.program.kernels)
+        library = others[0] if others else Library(device, image, self.program.kernels, self.compilation)
         return library.on(device)
 
     def unload(self) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from cutecc.record.compilation import Compilation
 from cutecc.record.host_program import KernelEntry
 from cutecc.runtime.device import CudaDevice
 from cutecc.runtime.driver import Driver, DriverError, KernelAttribute
@@ -20,6 +21,7 @@ T = TypeVar("T")
 _CLUSTERS_SINCE = (9, 0)
 """The first compute capability that has clusters."""
 
+_live: weakref.WeakSet[Library] = weakref.WeakSet()
 _retired: list[tuple[Driver, int]] = []
 """Libraries that nobody refers to any more. `unload_retired` unloads them, and not the garbage collector, which can
 come in the middle of anything."""
@@ -38,9 +40,19 @@ class Loaded:
 class Library:
     """Loaded code and its kernels."""
 
-    def __init__(self, device: CudaDevice, image: bytes, kernels: Sequence[KernelEntry]) -> None:
-        """Load `image`, also while a CUDA graph is being captured. Raises `LaunchError`."""
+    def __init__(
+        self,
+        device: CudaDevice,
+        image: bytes,
+        kernels: Sequence[KernelEntry],
+        compilation: Compilation | None = None,
+    ) -> None:
+        """Load `image`, which `compilation` is the record of, also while a CUDA graph is being captured.
+
+        Raises `LaunchError`.
+        """
         self.image = image
+        self.compilation = compilation
         self._driver = device.driver
         self._entries = kernels
         self._lock = forks.lock()
@@ -54,6 +66,7 @@ class Library:
         self.is_loaded = True
         """Whether its kernels can be launched: until `unload`."""
         self._users: weakref.WeakKeyDictionary[Any, Callable[[Any], None]] = weakref.WeakKeyDictionary()
+        _live.add(self)
         self.is_pinned = False
         """Whether a CUDA graph may hold a kernel of it. It then stays loaded until `unload` is called."""
 
@@ -100,6 +113,11 @@ class Library:
             driver.set_kernel_attribute(kernel, KernelAttribute.NON_PORTABLE_CLUSTER, 1, device.ordinal)
         # The first launch would do it, and may be part of a capture.
         driver.load_kernel(kernel)
+
+
+def loaded_libraries() -> list[Library]:
+    """Those of this process that somebody refers to."""
+    return [library for library in _live if library.is_loaded]
 
 
 def unload_retired(stream: int) -> None:

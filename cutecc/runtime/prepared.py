@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from cutecc.config import Settings
@@ -15,6 +15,7 @@ from cutecc.runtime.binding import Binder, Bound
 from cutecc.runtime.direct_call import DirectCall, set_call
 from cutecc.runtime.driver import Caller
 from cutecc.runtime.host import CudaHost, recover, reporter, tensor_shapes
+from cutecc.runtime.launch import Launch
 from cutecc.runtime.library import Loaded
 from cutecc.runtime.native.switch import CALLS_BEFORE
 from cutecc.runtime.program.evaluation import Evaluator, StatusError
@@ -51,6 +52,11 @@ class Prepared(DirectCall):
         self._in_python = call
         set_call(self, call)
         loaded.library.on_unload(self, Prepared._leave_machine_code)
+
+    @property
+    def launches(self) -> Sequence[Launch]:
+        """What a call launches, in its order; without any where that is only known as it runs."""
+        return self._plan.launches if self._plan else ()
 
     def _leave_machine_code(self) -> None:
         """The machine code launches handles that are no more."""

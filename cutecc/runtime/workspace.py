@@ -86,6 +86,11 @@ class Workspace:
         return self._attribute("COMPUTE_CAPABILITY_MAJOR"), self._attribute("COMPUTE_CAPABILITY_MINOR")
 
     @property
+    def multiprocessors(self) -> int:
+        """How many the device has."""
+        return self._attribute("MULTIPROCESSOR_COUNT")
+
+    @property
     def l2_bytes(self) -> int:
         """Size of the L2 cache."""
         return self._attribute("L2_CACHE_SIZE")

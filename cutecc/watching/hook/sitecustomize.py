@@ -1,7 +1,8 @@
-"""Starts cutecc's recorder in a watched program once that loads the CuTe DSL, and is otherwise not there.
+"""Starts cutecc's recorder in a watched program once that loads the CuTe DSL, and its sampler in a profiled one once it
+loads what runs kernels; is otherwise not there.
 
-This folder is on PYTHONPATH when a program is watched, and Python imports this file as it starts: it has to be quick,
-and to work in any version of Python.
+This folder is on PYTHONPATH when a program is watched or profiled, and Python imports this file as it starts: it has to
+be quick, and to work in any version of Python.
 """
 
 from __future__ import annotations
@@ -11,11 +12,14 @@ import sys
 
 TYPE_CHECKING = False  # `typing` itself takes time
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from importlib.machinery import ModuleSpec
     from types import ModuleType
     from typing import Any
 
 _BASE = "cutlass.base_dsl.dsl"
+_RUNNERS = ("torch", "cuda.bindings.driver", "cupy", "jaxlib", "triton.runtime.driver")
+"""Modules that kernels are run with."""
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _OFF = ("", "0", "false", "no", "off")
 _ON = ("1", "true", "yes", "on")
@@ -37,6 +41,14 @@ def _chain() -> None:
 
 
 def _start() -> None:
+    """Wait for what the environment asks for."""
+    _start_watch()
+    folder = os.environ.get("CUTECC_PROFILE", "").strip()
+    if folder:
+        sys.meta_path.insert(0, _Finder(_RUNNERS, lambda: _profile(folder), lambda: None))
+
+
+def _start_watch() -> None:
     """Wait for the DSL, if the environment asks for it."""
     folder = os.environ.get("CUTECC_WATCH", "").strip()
     if folder.lower() in _OFF:
@@ -44,7 +56,8 @@ def _start() -> None:
     # Other processes of the program may run in other folders.
     folder = os.path.abspath("cutecc-watch" if folder.lower() in _ON else folder)
     os.environ["CUTECC_WATCH"] = folder
-    sys.meta_path.insert(0, _Finder(folder))
+    unknown = "the CuTe DSL is loaded in an unknown way"
+    sys.meta_path.insert(0, _Finder((_BASE,), lambda: _record(folder), lambda: _warn(folder, unknown)))
     if _is_of_the_watch(folder):
         # So that `cutecc watch` can tell a program without kernels from one that does not read PYTHONPATH.
         _touch(folder, ".started", os.O_CREAT)
@@ -83,14 +96,16 @@ def _touch(folder: str, name: str, flags: int, text: str = "") -> bool:
 
 
 class _Finder:
-    """Finds nothing itself; sees to it that the recorder starts when the DSL's module is loaded."""
+    """Finds nothing itself; calls `begin` when the first of some modules has been loaded, or `lost` where it cannot."""
 
-    def __init__(self, folder: str) -> None:
-        self._folder = folder
+    def __init__(self, names: tuple[str, ...], begin: Callable[[], None], lost: Callable[[], None]) -> None:
+        self._names = names
+        self._begin = begin
+        self._lost = lost
         self._finding = False
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        if name != _BASE or self._finding:
+        if name not in self._names or self._finding:
             return None
         import importlib.util
 
@@ -101,20 +116,21 @@ class _Finder:
             self._finding = False
         if spec is None or spec.loader is None:
             return spec
+        if self not in sys.meta_path:  # another thread was faster
+            return spec
         sys.meta_path.remove(self)
         loader = spec.loader
         load = loader.exec_module
-        folder = self._folder
 
         def exec_module(module: ModuleType) -> None:
             del loader.exec_module
             load(module)
-            _record(folder)
+            self._begin()
 
         try:
             loader.exec_module = exec_module
         except AttributeError:
-            _warn(folder, "the CuTe DSL is loaded in an unknown way")
+            self._lost()
         return spec
 
 
@@ -126,6 +142,16 @@ def _record(folder: str) -> None:
         begin(folder)
     except Exception as error:
         _warn(folder, f"{type(error).__name__}: {error}")
+
+
+def _profile(folder: str) -> None:
+    try:
+        _import_cutecc()
+        from cutecc.profiling.program import begin
+
+        begin(folder)
+    except Exception as error:
+        _say(f"cutecc profile: process {os.getpid()} is not sampled: {error}")
 
 
 def _import_cutecc() -> None:
@@ -158,9 +184,13 @@ def _warn(folder: str, message: str) -> None:
             pass
     if _is_of_the_watch(folder) and _touch(folder, ".warned", os.O_CREAT | os.O_EXCL, message):
         return
+    _say(f"cutecc watch: kernels are not recorded: {message}")
+
+
+def _say(message: str) -> None:
     # A program may have no stderr, or a closed one; that is no reason to end it.
     try:  # noqa: SIM105
-        sys.stderr.write(f"cutecc watch: kernels are not recorded: {message}\n")
+        sys.stderr.write(f"{message}\n")
     except (AttributeError, OSError, ValueError):
         pass
 
