@@ -15,8 +15,8 @@ from cutecc.errors import RecordError, UsageError
 from cutecc.record import Compilation
 from cutecc.record.naming import file_name
 from cutecc.report.destination import check_destination, numbered
-from cutecc.report.measures import Measure
 from cutecc.report.ncu import ncu_measures
+from cutecc.report.profile_measures import profile_measures
 from cutecc.report.writing import Report, write_report
 from cutecc.support.harmless import message_text
 
@@ -25,6 +25,7 @@ Examples:
   cutecc report cutecc-out/gemm-sm_90a
   cutecc report gemm.cutecc --target sm_90a -o gemm.html
   cutecc report cutecc-out/gemm-sm_90a --ncu gemm.csv
+  cutecc report cutecc-out/gemm-sm_90a --profile gemm.json
 
 The record has every stage when it was compiled with --report or --dump-after=all, into a bundle with --bundle-dumps.
 """
@@ -42,9 +43,23 @@ The record has every stage when it was compiled with --report or --dump-after=al
     metavar="FILE",
     help="Show what Nsight Compute measured of each instruction: what ncu --page source --csv printed.",
 )
+@click.option(
+    "--profile",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Show where the time goes: what cutecc profile --json wrote.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON, a list.")
 @click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
-def report(source: Path, output: Path | None, target: str | None, ncu: Path | None, as_json: bool, quiet: bool) -> None:
+def report(
+    source: Path,
+    output: Path | None,
+    target: str | None,
+    ncu: Path | None,
+    profile: Path | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
     """Write the report of a record: one HTML file that shows every stage, without a network.
 
     Of several records, such as those of a bundle for several targets, each has a page of its own.
@@ -53,7 +68,10 @@ def report(source: Path, output: Path | None, target: str | None, ncu: Path | No
     paths = _paths(records, output)
     for path in paths:
         check_destination(path)
-    measures = [] if ncu is None else _measured(ncu, records)
+    measures = [
+        *([] if profile is None else profile_measures(_only(records, "--profile", profile), profile)),
+        *([] if ncu is None else ncu_measures(_only(records, "--ncu", ncu), ncu)),
+    ]
     reports: list[Report] = []
     for record, path in zip(records, paths, strict=True):
         reports.append(write_report(record, path, measures))
@@ -67,14 +85,14 @@ def report(source: Path, output: Path | None, target: str | None, ncu: Path | No
         click.echo(json.dumps(found, indent=2))
 
 
-def _measured(ncu: Path, records: list[Compilation]) -> list[Measure]:
-    """What is measured of one record; several have other code each."""
+def _only(records: list[Compilation], option: str, path: Path) -> Compilation:
+    """The record that something was measured of; several have other code each."""
     if len(records) > 1:
         targets = ", ".join(record.target for record in records)
         raise UsageError(
-            f"--ncu: {ncu} is of one build, and there are records for {targets}", hints=["name one with --target"]
+            f"{option}: {path} is of one build, and there are records for {targets}", hints=["name one with --target"]
         )
-    return ncu_measures(records[0], ncu)
+    return records[0]
 
 
 def _with_stages(record: Compilation, path: Path, *, quiet: bool) -> Compilation:

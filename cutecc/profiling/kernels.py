@@ -10,7 +10,6 @@ from functools import cached_property
 
 from cutecc.backend.nvdisasm import disassemble
 from cutecc.profiling.samples import KernelSamples, Reasons
-from cutecc.profiling.stalls import Stall, explain
 from cutecc.record import Compilation
 from cutecc.record.naming import short_kernel_name
 from cutecc.record.stages import stages_of
@@ -19,6 +18,7 @@ from cutecc.report.flow import flow_of
 from cutecc.report.frames import in_own_file
 from cutecc.report.instruction_mix import classify
 from cutecc.report.sass_places import sass_functions
+from cutecc.report.stalls import Stall, explain
 from cutecc.sass import SassFunction
 from cutecc.support.locations import Frame, Place, Reason
 

@@ -28,7 +28,7 @@ class SampledPc(NamedTuple):
     offset: int
     """Bytes from the function's beginning."""
     reason: str
-    """As `cutecc.profiling.stalls` names it: `long_scoreboard`."""
+    """As `cutecc.report.stalls` names it: `long_scoreboard`."""
 
 
 def kernels_of(counts: Mapping[SampledPc, int]) -> list[KernelSamples]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 Reasons = dict[str, int]
-"""Samples by what the warp waited for, as `cutecc.profiling.stalls` names it."""
+"""Samples by what the warp waited for, as `cutecc.report.stalls` names it."""
 
 
 class KernelSamples(msgspec.Struct, frozen=True):

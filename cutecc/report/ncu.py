@@ -12,7 +12,8 @@ from cutecc.record.naming import short_kernel_name
 from cutecc.report.code import Code
 from cutecc.report.measures import Combine, Description, Measure, Reading, points_at_offsets
 from cutecc.report.ncu_table import NcuInstruction, NcuLaunch, read_ncu
-from cutecc.report.stall_reasons import reason_in_words
+from cutecc.report.same_build import check_build
+from cutecc.report.stalls import stall_of
 from cutecc.sass import SassFunction
 from cutecc.support.harmless import one_line
 
@@ -20,7 +21,6 @@ _LONGEST_TITLE = 120
 _ALIGNMENT = 128
 """Of functions, in bytes: where one begins whose first instruction a table may lack."""
 _MOST_NAMED = 5
-_OPCODE = re.compile(r"\s*(?:@!?U?P\w+\s+)?(\S{1,80})")
 
 
 def ncu_measures(compilation: Compilation, path: str | Path) -> list[Measure]:
@@ -38,7 +38,8 @@ def ncu_measures(compilation: Compilation, path: str | Path) -> list[Measure]:
     if not found:
         raise _no_kernel(path, launches, named)
     for function, launch in found:
-        _check_build(path, function, launch)
+        texts = {offset: each.text for offset, each in _at_offsets(function, launch).items()}
+        check_build(path, function, texts, "ncu saw")
     return [*_measures(path, functions, found)]
 
 
@@ -65,31 +66,6 @@ def _at_offsets(function: SassFunction, launch: NcuLaunch) -> dict[int, NcuInstr
     base = min(launch.instructions) // _ALIGNMENT * _ALIGNMENT
     offsets = {each.offset for each in function.instructions}
     return {address - base: each for address, each in launch.instructions.items() if address - base in offsets}
-
-
-def _check_build(path: Path, function: SassFunction, launch: NcuLaunch) -> None:
-    measured = _at_offsets(function, launch)
-    others = [
-        (each, measured.get(each.offset))
-        for each in function.instructions
-        if each.offset not in measured or _opcode(each.text) != _opcode(measured[each.offset].text)
-    ]
-    if not others:
-        return
-    count = len(function.instructions)
-    first, other = others[0]
-    seen = "nothing" if other is None else _opcode(other.text) or "nothing"
-    raise UsageError(
-        f"{path} is of another build of {short_kernel_name(function.name)}: "
-        f"{count - len(others):,} of {count:,} instructions agree",
-        notes=[f"at {first.offset:#06x} the record has {_opcode(first.text)}, and ncu saw {seen}"],
-        hints=["profile what this record holds, or make the report of the record that was profiled"],
-    )
-
-
-def _opcode(text: str) -> str:
-    match = _OPCODE.match(text)
-    return match[1] if match else ""
 
 
 _Found = Sequence[tuple[SassFunction, NcuLaunch]]
@@ -180,5 +156,5 @@ def _described(name: str, unit: str, run: str, parts: Mapping[str, str]) -> Desc
         combine="max" if _AVERAGES.search(name) else "sum",
         is_worse=_COSTS.search(name) is not None,
         is_sampled=sampled is not None,
-        parts={part: reason_in_words(part) for part in parts.values()},
+        parts={part: stall_of(part).waits for part in parts.values()},
     )

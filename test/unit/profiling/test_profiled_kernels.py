@@ -1,4 +1,4 @@
-"""Samples on the instructions and lines of a kernel, in words, on a terminal and as JSON."""
+"""Samples on the instructions and lines of a kernel, in words, on a terminal, as JSON and as a measure of a report."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from cutecc.benchmarking.results import Measurement, Rates
 from cutecc.cli.console import Console
 from cutecc.cli.profile_text import show
 from cutecc.compilation.request import CompileOptions
+from cutecc.errors import UsageError
 from cutecc.frontend.header import read_header
 from cutecc.frontend.trace import trace_file
 from cutecc.frontend.traced import TraceRequest
@@ -21,7 +22,8 @@ from cutecc.profiling.kernels import ProfiledKernel, profiled
 from cutecc.profiling.limits import fillings, limits_of
 from cutecc.profiling.results import Profiled, profile_dict
 from cutecc.profiling.samples import KernelSamples, Samples
-from cutecc.profiling.stalls import STALLS, explain
+from cutecc.report.profile_measures import profile_measures
+from cutecc.report.stalls import STALLS, explain
 from cutecc.runtime.launch import Launch
 from cutecc.runtime.timing import Samples as Times
 
@@ -175,3 +177,61 @@ def test_a_damaged_file_of_a_process_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "7-ab.json").write_text("{")
     with pytest.raises(cutecc.RecordError, match=r"7-ab\.json cannot be read"):
         read_processes(tmp_path)
+
+
+@pytest.fixture
+def file(tmp_path: Path, sampled: ProfiledKernel) -> Path:
+    path = tmp_path / "softmax.json"
+    samples = Samples("NVIDIA H200", (9, 0), 2048, 0.5, 7, [sampled.samples])
+    path.write_text(json.dumps([profile_dict(Profiled("M=8", samples, [sampled]))]))
+    return path
+
+
+def test_samples_are_of_instructions_with_their_reasons(
+    file: Path,
+    kernel: cutecc.Kernel,
+    sampled: ProfiledKernel,
+) -> None:
+    (measure,) = profile_measures(kernel.compilation, file)
+    (points,) = measure.points
+    assert sum(points.values) == sampled.total
+    assert measure.description.title == "samples, M=8" and measure.description.is_sampled
+    assert measure.description.source == "cutecc profile, softmax.json, M=8, NVIDIA H200"
+    assert set(points.parts) == {"selected", "long_scoreboard"} == set(measure.description.parts)
+    assert [sum(each) for each in zip(*points.parts.values(), strict=True)] == points.values
+
+
+def test_a_page_has_them(file: Path, kernel: cutecc.Kernel, tmp_path: Path) -> None:
+    report = cutecc.write_report(kernel, tmp_path / "page.html", profile_measures(kernel.compilation, file))
+    assert b'data-chunk="measures"' in report.path.read_bytes()
+
+
+def test_another_build_is_refused(file: Path, kernel: cutecc.Kernel) -> None:
+    found = json.loads(file.read_text())
+    found[0]["kernels"][0]["lines"][0]["instructions"][0]["text"] = "HFMA2 R0, R1, R2, R3"
+    file.write_text(json.dumps(found))
+    with pytest.raises(UsageError, match=r"is of another build of softmax_kernel: \d+ of \d+ instructions agree"):
+        profile_measures(kernel.compilation, file)
+
+
+def test_an_offset_beyond_the_code_is_another_build(file: Path, kernel: cutecc.Kernel) -> None:
+    found = json.loads(file.read_text())
+    found[0]["kernels"][0]["lines"][0]["instructions"][0]["offset"] = 1 << 20
+    file.write_text(json.dumps(found))
+    with pytest.raises(UsageError, match="is of another build"):
+        profile_measures(kernel.compilation, file)
+
+
+def test_other_kernels_and_other_files_are_refused(file: Path, kernel: cutecc.Kernel) -> None:
+    found = json.loads(file.read_text())
+    found[0]["kernels"][0]["symbol"] = "another"
+    file.write_text(json.dumps(found))
+    with pytest.raises(UsageError, match="has no samples of this record's kernels") as caught:
+        profile_measures(kernel.compilation, file)
+    assert caught.value.notes == ["it has another"]
+    for text in ("", "{", "[1]", '[{"title": 1}]', "\xff"):
+        file.write_bytes(text.encode("latin-1"))
+        with pytest.raises(UsageError, match=r"is no profile: "):
+            profile_measures(kernel.compilation, file)
+    with pytest.raises(UsageError, match="cannot read"):
+        profile_measures(kernel.compilation, file.with_name("nothing.json"))

@@ -125,8 +125,8 @@ def test_samples_are_made_of_their_reasons(table: Path) -> None:
     assert samples.description.source == "Nsight Compute, k.csv"
     assert samples.points[0].values == [1042, 6]
     assert samples.points[0].parts == {"long_sb": [1000, 0], "wait": [42, 2], "odd": [0, 4]}
-    assert samples.description.parts["long_sb"] == "waits for data of global, local or texture memory"
-    assert samples.description.parts["odd"] == "odd"
+    assert samples.description.parts["long_sb"] == "waits for a value from global or local memory"
+    assert samples.description.parts["odd"] == "waits: odd"
     assert waiting.points[0].parts == {"wait": [42]}
 
 

@@ -54,6 +54,28 @@ STALLS: dict[str, Stall] = {
 }
 """By CUPTI's name without its prefix."""
 
+_OTHER_NAMES = {
+    "constant_misc": "imc_miss",
+    "dispatch": "dispatch_stall",
+    "imc": "imc_miss",
+    "lg": "lg_throttle",
+    "long_sb": "long_scoreboard",
+    "math": "math_pipe_throttle",
+    "mio": "mio_throttle",
+    "no_inst": "no_instructions",
+    "no_instruction": "no_instructions",
+    "short_sb": "short_scoreboard",
+    "sleep": "sleeping",
+    "tex": "tex_throttle",
+}
+"""What Nsight Compute calls some of them, behind `stall_`."""
+
+
+def stall_of(name: str) -> Stall:
+    """The reason that CUPTI or Nsight Compute calls so; of one that is not known, the name itself."""
+    return STALLS.get(_OTHER_NAMES.get(name, name), Stall(f"waits: {name.replace('_', ' ')}", ""))
+
+
 _TRY_WAIT = re.compile(r"(?:@!?U?P\w+\s+)?U?SYNCS\.PHASECHK\b")
 _WARPGROUP_WAIT = re.compile(r"(?:@!?U?P\w+\s+)?WARPGROUP\.DEPBAR")
 _FULL = Stall("waits for shared memory to be filled (mbarrier)", "the producer is late: more stages, or earlier copies")
@@ -77,4 +99,4 @@ def explain(reason: str, instruction: str = "", *, awaited: Sequence[str] = (), 
         return _EMPTY if _PRODUCES.search(source) else _MBARRIER
     if reason == "barrier" and _WARPGROUP_WAIT.match(instruction):
         return STALLS["warpgroup_arrive"]
-    return STALLS.get(reason, Stall(f"waits: {reason.replace('_', ' ')}", ""))
+    return stall_of(reason)
