@@ -7,13 +7,13 @@ import typing
 import msgspec
 from hypothesis import strategies as st
 
-from cutecc.record import Compilation, Versions, compilation
+from cutecc.record import Compilation, Versions, compilation, warp_request
 
 
 def compilations() -> st.SearchStrategy[Compilation]:
     """Any compilation: every field of every data class of the record, from its type."""
     st.register_type_strategy(float, st.floats(allow_nan=False, allow_infinity=False))
-    for kind in vars(compilation).values():
+    for kind in (*vars(warp_request).values(), *vars(compilation).values()):
         if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
             st.register_type_strategy(kind, _with_every_field(kind))
     return _with_every_field(Compilation)
