@@ -41,7 +41,7 @@ help:
 	@echo "make test-all  everything: test, test-rest, test-torch, test-versions, test-web"
 	@echo "make attacks  ATTACKS=5 times as many attacks on what reads files of others"
 	@echo "make fuzz    SECONDS=600 of attacks with inputs made at random"
-	@echo "make nightly  test-all, attacks and fuzz"
+	@echo "make nightly  test-all, attacks and fuzz, and all cases of what the others take a third of"
 	@echo "make test-torch  the tests of torch tensors and of nvidia-cutlass-operators, with torch in .venv"
 	@echo "make test-versions  all kernels with other wheels, in environments of their own: $(VERSIONS)"
 	@echo "make test-few-versions  some kernels with fewer: $(FEW_VERSIONS); V=4.7.1: with these"
@@ -85,6 +85,7 @@ demo: $(BIN)/.base
 .PHONY: test-all test-rest attacks fuzz nightly
 nightly:
 	$(MAKE) test-all
+	$(MAKE) unit TESTS=nightly
 	$(MAKE) attacks fuzz
 
 # One after the other, whatever -j says: each takes all cores.
@@ -126,7 +127,7 @@ quick-tests:
 
 test-rest: bytecode
 	$(LIT) -D slow=only test/lit
-	$(MAKE) unit TESTS=slow
+	$(MAKE) unit TESTS='slow and not nightly'
 	$(PYTEST) test/bugs
 
 # Tests start hundreds of processes. Where Python is told to write no bytecode, each would compile the sources anew.
@@ -140,7 +141,7 @@ lint: $(BIN)/.dev
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
 # Rewriting the asserts of all modules would take each worker ten seconds: what fails is run once more, to explain it.
-unit: TESTS ?= not slow
+unit: TESTS ?= not slow and not nightly
 unit: $(BIN)/.dev bytecode
 	$(PYTEST) -m '$(TESTS)' --assert=plain $(TEST_FILES) || \
 	  { $(BIN)/python -m pytest --last-failed --last-failed-no-failures none; exit 1; }

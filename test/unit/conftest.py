@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,6 +49,13 @@ def names_in(*folders: Path) -> list[Any]:
     """Names of `traced_kernels`, for `pytest.mark.parametrize`."""
     names = sorted(path.stem for folder in folders for path in folder.glob("*.py"))
     return [pytest.param(name, marks=pytest.mark.torch) if name in NEEDS_TORCH else name for name in names]
+
+
+def third_each_time(cases: Iterable[str]) -> list[Any]:
+    """Names of slow cases, for `pytest.mark.parametrize`: a third of them is run each time, all by `make nightly`."""
+    return [
+        each if number % 3 == 0 else pytest.param(each, marks=pytest.mark.nightly) for number, each in enumerate(cases)
+    ]
 
 
 KERNEL_NAMES = names_in(KERNELS, EXAMPLES)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from conftest import third_each_time
 from convolutions import convolve, describe
 
 from cutecc.operations.convolution.description import ConvolutionDescription
@@ -91,7 +92,7 @@ CASES: dict[str, tuple[ConvolutionDescription, ConvolutionProblem, float]] = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", third_each_time(CASES))
 def test_depthwise(name: str):
     description, problem, tolerance = CASES[name]
     assert depthwise.accepts(description) is None
