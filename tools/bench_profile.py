@@ -5,8 +5,9 @@
     python tools/bench_profile.py --json OUT --write               # the table of docs/benchmarks.md
 
 The kernels and sizes are those of `bench_set.toml` for the lowering, chosen before there were profiles; of each the
-first size. Both profilers sample launches with the same random inputs. A kernel's distribution of samples over instructions
-is compared by its total variation: the share of samples that would have to move for one to be the other.
+first size. Both profilers sample launches with the same random inputs. A kernel's distribution of samples over
+instructions is compared by its total variation: the share of samples that would have to move for one to be the other.
+All of our samples are taken first: once `ncu` has run, a process that used CUPTI before gets none.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import statistics
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -137,27 +139,41 @@ def launch(bundle: Path, sizes: str, times: int) -> None:
         gpu.synchronize()
 
 
+@dataclass
+class Sampled:
+    """What this profile has of one kernel."""
+
+    entry: Entry
+    off: float
+    on: float
+    counts: Counter[tuple[str, int]]
+    kernels: list[ProfiledKernel]
+
+
 def run_all(folder: Path, chosen: list[Entry], json: Path) -> None:
     """Profile what `compile_all` left."""
+    found: list[Sampled] = []
     with Workspace() as gpu:
         results = Results(datetime.date.today().isoformat(), gpu.name, [])
         for entry in chosen:
-            bundle = folder / f"{entry.name}.cutecc"
-            if bundle.exists():
-                try:
-                    results.rows.append(run_one(entry.name, bundle, entry.sizes[0], gpu))
-                except (cutecc.Error, subprocess.SubprocessError, ValueError, KeyError) as error:
-                    print(f"{entry.name}: {error}", flush=True)
-                    continue
-                print(results.rows[-1], flush=True)
-                json.write_bytes(msgspec.json.encode(results))
+            if (bundle := folder / f"{entry.name}.cutecc").exists():
+                found.append(sample(entry, bundle, gpu))
+                print(entry.name, f"{found[-1].off:.1f} µs, sampled {found[-1].on:.1f}", flush=True)
+    for each in found:
+        try:
+            results.rows.append(compared(each, folder / f"{each.entry.name}.cutecc"))
+        except (cutecc.Error, subprocess.SubprocessError, ValueError) as error:
+            print(f"{each.entry.name}: {error}", flush=True)
+            continue
+        print(results.rows[-1], flush=True)
+        json.write_bytes(msgspec.json.encode(results))
 
 
-def run_one(name: str, bundle: Path, sizes: str, gpu: Workspace) -> Row:
-    """One kernel: times with and without, both profilers' samples."""
+def sample(entry: Entry, bundle: Path, gpu: Workspace) -> Sampled:
+    """Times with and without, and the samples."""
     kernel = loaded(bundle)
     with gpu.scope():
-        device = DeviceArguments(arguments_of(kernel, sizes), gpu)
+        device = DeviceArguments(arguments_of(kernel, entry.sizes[0]), gpu)
         device.upload()
         call = kernel.prepare(**device.by_name, stream=gpu.stream)
 
@@ -182,13 +198,20 @@ def run_one(name: str, bundle: Path, sizes: str, gpu: Workspace) -> Row:
             for each in profile.samples.kernels:
                 for offset, reasons in each.offsets.items():
                     counts[each.symbol, offset] += sum(reasons.values())
-        kernels = profile.kernels
-    theirs = ncu_samples(bundle, kernel, sizes)
-    own, other = top_line(kernels, counts), top_line(kernels, theirs)
+        return Sampled(entry, statistics.median(off), statistics.median(on), counts, profile.kernels)
+
+
+def compared(sampled: Sampled, bundle: Path) -> Row:
+    """A kernel's samples beside those of ncu."""
+    entry, counts = sampled.entry, sampled.counts
+    theirs = ncu_samples(bundle, loaded(bundle), entry.sizes[0])
+    if not theirs or not counts:
+        raise ValueError(f"{counts.total()} samples, of ncu {theirs.total()}")
+    own, other = top_line(sampled.kernels, counts), top_line(sampled.kernels, theirs)
     return Row(
-        name, sizes, statistics.median(off), statistics.median(on), counts.total(), theirs.total(),
-        variation(counts, theirs), own[0], other[0], own[1], other[1],
-    )  # fmt: skip
+        *(entry.name, entry.sizes[0], sampled.off, sampled.on, counts.total(), theirs.total()),
+        *(variation(counts, theirs), own[0], other[0], own[1], other[1]),
+    )
 
 
 def ncu_samples(bundle: Path, kernel: Kernel, sizes: str) -> Counter[tuple[str, int]]:
