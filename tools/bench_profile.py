@@ -189,6 +189,7 @@ def sample(entry: Entry, bundle: Path, gpu: Workspace) -> Sampled:
         calls = max(1, round(CALLS / timed(20)))
         off, on = list[float](), list[float]()
         counts: Counter[tuple[str, int]] = Counter()
+        profile = Profile()
         for _ in range(ROUNDS):
             off.append(timed(calls))
             with Profile() as profile:
