@@ -7,7 +7,6 @@
 The kernels and sizes are those of `bench_set.toml` for the lowering, chosen before there were profiles; of each the
 first size. Both profilers sample launches with the same random inputs. A kernel's distribution of samples over
 instructions is compared by its total variation: the share of samples that would have to move for one to be the other.
-All of our samples are taken first: once `ncu` has run, a process that used CUPTI before gets none.
 """
 
 from __future__ import annotations
@@ -189,7 +188,7 @@ def sample(entry: Entry, bundle: Path, gpu: Workspace) -> Sampled:
         calls = max(1, round(CALLS / timed(20)))
         off, on = list[float](), list[float]()
         counts: Counter[tuple[str, int]] = Counter()
-        profile = Profile()
+        kernels: list[ProfiledKernel] = []
         for _ in range(ROUNDS):
             off.append(timed(calls))
             with Profile() as profile:
@@ -199,7 +198,8 @@ def sample(entry: Entry, bundle: Path, gpu: Workspace) -> Sampled:
             for each in profile.samples.kernels:
                 for offset, reasons in each.offsets.items():
                     counts[each.symbol, offset] += sum(reasons.values())
-        return Sampled(entry, statistics.median(off), statistics.median(on), counts, profile.kernels)
+            kernels = profile.kernels
+        return Sampled(entry, statistics.median(off), statistics.median(on), counts, kernels)
 
 
 def compared(sampled: Sampled, bundle: Path) -> Row:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from cutecc.profiling.kernels import ProfiledKernel, SampledLine
     from cutecc.profiling.limits import Filling, Limits
     from cutecc.profiling.results import Profiled
+    from cutecc.report.stalls import Stall
 
 _INDENT = " " * 9
 _STALLS = 2
@@ -42,6 +43,9 @@ def show(profiled: Profiled, console: Console, *, top: int, instructions: bool =
         console.say(f"{kernel.name}: {kernel.total / samples.total:.1%} of the samples", style="bold")
         if not kernel.has_lines:
             console.say(_without_lines(kernel))
+            for line in _waits(kernel.stalls, kernel.total):
+                click.echo(line, err=console.stderr)
+            continue
         for line in _lines(kernel, top=top, instructions=instructions, width=console.width):
             click.echo(line, err=console.stderr)
 
@@ -52,6 +56,8 @@ def _notes(profiled: Profiled) -> Iterator[str]:
     yield f"{samples.total:,} samples{of}, one of each scheduler every {samples.period:,} cycles"
     if samples.dropped:
         yield f"note: the hardware dropped {samples.dropped:,} samples more; a longer --period drops fewer"
+    if samples.other:
+        yield f"note: {samples.other:,} samples more are of code that CUPTI says nothing of"
     if samples.was_full:
         yield "note: the hardware's buffer was full for a while, which has no samples; a longer --period helps"
     if not samples.total:
@@ -61,9 +67,7 @@ def _notes(profiled: Profiled) -> Iterator[str]:
 def _without_lines(kernel: ProfiledKernel) -> str:
     if kernel.compilation is not None:
         return "  its instructions have no lines: compile it with --line-info"
-    if kernel.instructions:
-        return "  it was compiled without line information (CUTE_DSL_LINEINFO=1 for the DSL's own compiler)"
-    return "  its code was loaded before the profile began"
+    return "  its code has no lines, or was loaded before the profile began"
 
 
 def _head(limits: Limits | None) -> Iterator[str]:
@@ -98,15 +102,19 @@ def _lines(kernel: ProfiledKernel, *, top: int, instructions: bool, width: int) 
         place = "of no line" if line.file is None else f"{names[line.file]}:{line.line}"
         head = f"{_percent(line.samples, kernel.total)}  {click.style(place, bold=True)}  "
         yield f"{head}{_cut(line.text, width - len(click.unstyle(head)))}"
-        for number, (stall, count) in enumerate(line.stalls[:_STALLS]):
-            if stall.advice and (not number or count >= _LEAST_SHARE * line.samples):
-                yield f"{_INDENT}{_percent(count, line.samples)} {stall.waits}: {stall.advice}"
+        yield from _waits(line.stalls, line.samples)
         if instructions:
             yield from _instructions(line, kernel.total, width)
     rest = lines[top:]
     if rest:
         count = f"{len(rest)} more line{'' if len(rest) == 1 else 's'}"
         yield f"{_percent(sum(each.samples for each in rest), kernel.total)}  {count}"
+
+
+def _waits(stalls: Sequence[tuple[Stall, int]], total: int) -> Iterator[str]:
+    for number, (stall, count) in enumerate(stalls[:_STALLS]):
+        if stall.advice and (not number or count >= _LEAST_SHARE * total):
+            yield f"{_INDENT}{_percent(count, total)} {stall.waits}: {stall.advice}"
 
 
 def _instructions(line: SampledLine, total: int, width: int) -> Iterator[str]:

@@ -31,6 +31,7 @@ class Collector:
         self._reading = threading.RLock()
         self._samplers: dict[int, Sampler] = {}
         self._images: list[bytes] = []
+        self._known: dict[int, bytes] = {}
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._read_on, name="cutecc-profile", daemon=True)
         self._began = 0.0
@@ -51,7 +52,7 @@ class Collector:
             for context in contexts:
                 self._samplers[context] = Sampler(self._cupti, context, period=self._period)
         except ProfilingError:
-            self._cupti.unsubscribe()
+            self._cupti.detach()
             raise
         self._began = time.perf_counter()
         self._thread.start()
@@ -63,7 +64,8 @@ class Collector:
         self._thread.join()
         for context in [*self._samplers]:
             self._finish(context)
-        self._cupti.unsubscribe()
+        self._known = {self._cupti.crc(image): image for image in dict.fromkeys(self._images)}
+        self._cupti.detach()
 
     @property
     def has_contexts(self) -> bool:
@@ -72,7 +74,7 @@ class Collector:
 
     def cubins(self) -> dict[int, bytes]:
         """By CRC, those that were loaded between `begin` and `end`."""
-        return {self._cupti.crc(image): image for image in dict.fromkeys(self._images)}
+        return self._known
 
     def _hear(self, event: Event, context: int, cubin: bytes | None) -> None:
         try:

@@ -227,9 +227,14 @@ class Cupti:
         for event in Event:
             self._check("cuptiEnableCallback", c_uint32(1), self._subscriber, c_int(_RESOURCES), c_uint32(event))
 
-    def unsubscribe(self) -> None:
-        """Hear no more."""
+    def detach(self) -> None:
+        """Hear no more, and leave the process as it was before `subscribe`.
+
+        Code that is loaded while nobody listens is sampled later only by one who attaches anew: CUPTI then looks at all
+        that is loaded.
+        """
         self._check("cuptiUnsubscribe", self._subscriber)
+        self._check("cuptiFinalize")
 
     def _call(self, name: str, parameters: ctypes.Structure, context: int, *, passing: int = 0) -> bool:
         last = getattr(type(parameters), parameters._fields_[-1][0])

@@ -18,7 +18,7 @@ from cutecc.report.flow import flow_of
 from cutecc.report.frames import in_own_file
 from cutecc.report.instruction_mix import classify
 from cutecc.report.sass_places import sass_functions
-from cutecc.report.stalls import Stall, explain
+from cutecc.report.stalls import Stall, explain, stall_of
 from cutecc.sass import SassFunction
 from cutecc.support.locations import Frame, Place, Reason
 
@@ -109,6 +109,11 @@ class ProfiledKernel:
         return any(each.place for each in self.instructions)
 
     @cached_property
+    def stalls(self) -> list[tuple[Stall, int]]:
+        """What its warps waited for, in words, with the samples of it; the most frequent first."""
+        return [(stall_of(reason), count) for reason, count in self.reasons.items()]
+
+    @cached_property
     def reasons(self) -> Reasons:
         """Samples by reason, the most frequent first."""
         found: Counter[str] = Counter()
@@ -167,6 +172,8 @@ def _instructions(function: SassFunction, samples: KernelSamples, own_file: str 
     ]
 
 
+_DEBUG_LINE = b".debug_line"
+"""The name of a section that says which lines instructions are of."""
 _LATE = frozenset(
     {
         *("global load", "shared load", "local load", "generic load", "constant load", "matrix load", "atomic"),
@@ -183,7 +190,8 @@ def _function(
     if compilation is not None:
         functions = functions_of(compilation)
         cubin = compilation.artifact("cubin") if cubin is None else cubin
-    if not functions and cubin is not None:
+    # Disassembling the hundreds of kernels of a library takes seconds, and says nothing of lines that are not there.
+    if not functions and cubin is not None and _DEBUG_LINE in cubin:
         functions = sass_functions(disassemble(cubin))
     found = next((each for each in functions if each.name == symbol), None)
     return found, compilation.own_file if compilation else None

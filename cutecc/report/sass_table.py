@@ -11,9 +11,6 @@ from cutecc.report.annotated_sass import AnnotatedFunction
 from cutecc.report.loop_brackets import loop_brackets
 from cutecc.sass.effects import effects
 
-_MOST_SOURCES = 64
-"""Definitions of an operand that are named, the nearest ones."""
-
 
 class FunctionTable(msgspec.Struct):
     """A function. Lists without another word are by the number of an instruction in it."""
@@ -99,5 +96,5 @@ def _function(annotated: AnnotatedFunction, controls: _Names, loops: _Names, reg
 
 def _sources(annotated: AnnotatedFunction, number: int, registers: _Names) -> Iterator[int]:
     for register, sources in annotated.data.readings[number].items():
-        for source in sorted(sources, key=lambda each: (abs(number - each), each))[:_MOST_SOURCES]:
+        for source in sorted(sources, key=lambda each: (abs(number - each), each)):
             yield from (registers.number(register), number - source)

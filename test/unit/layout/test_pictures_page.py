@@ -20,11 +20,11 @@ from cutecc.errors import Error
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 PAGE = (DOCS / "layouts.md").read_text(encoding="utf-8")
 DRAWN = re.findall(r"<!-- drawn by: cutecc layout (.*) -->\n!\[.*\]\((.*)\)", PAGE)
-PRINTED = re.findall(r"\$ cutecc layout (.*)\n((?:.*\n)*?)```", PAGE)
+PRINTED = re.findall(r"^\$ cutecc layout (.*)\n((?:(?!\$ |```).*\n)*)", PAGE, re.MULTILINE)
 
 
 def test_the_page_has_pictures() -> None:
-    assert len(DRAWN) >= 5 and len(PRINTED) == 2
+    assert len(DRAWN) >= 5 and len(PRINTED) == 4
 
 
 @pytest.mark.parametrize(("arguments", "path"), DRAWN)

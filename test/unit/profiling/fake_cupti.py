@@ -69,6 +69,9 @@ class FakeCupti:
     def _cuptiUnsubscribe(self, _subscriber: Any) -> None:
         self.callback = None
 
+    def _cuptiFinalize(self) -> None:
+        assert self.callback is None
+
     def _cuptiGetCubinCrc(self, parameters: Any) -> None:
         parameters.crc = zlib.crc32(ctypes.string_at(parameters.cubin, parameters.cubin_size))
 

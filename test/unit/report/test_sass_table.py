@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from cutecc.record import Compilation
 from cutecc.record.compilation import Artifact, KernelResources, Versions
 from cutecc.report.annotated_sass import annotated_code
 from cutecc.report.content import content_of
+from cutecc.report.flow import MOST_SOURCES
 from cutecc.report.sass_table import SassTable, sass_table
 
 KERNEL = "kernel_cutlass_sum_tensorptrf32_0"
@@ -60,12 +63,12 @@ def test_who_may_have_written_what_is_read() -> None:
     assert read == [("R2", 0), ("R2", 3), ("R5", 2)]
 
 
-def test_many_definitions_are_cut_off() -> None:
-    writes = "\n".join(f"        /*{16 * number:04x}*/  @P{number % 7} MOV R2, 0x1 ;" for number in range(200))
-    text = f"{SASS.split(chr(10))[0]}\n{SASS.split(chr(10))[1]}\n{writes}\n        /*0c80*/  STG.E [R4.64], R2 ;\n"
-    (function,) = table(record(text)).functions
-    assert len(function.sources[200]) == 2 * 64
-    assert function.sources[200][1::2] == [*range(1, 65)]
+@pytest.mark.parametrize(("count", "distances"), [(MOST_SOURCES, [*range(1, MOST_SOURCES + 1)]), (200, [])])
+def test_where_too_many_may_have_written_a_register_nobody_is_named(count: int, distances: list[int]) -> None:
+    writes = "\n".join(f"        /*{16 * number:04x}*/  @P{number % 7} MOV R2, 0x1 ;" for number in range(count))
+    text = f"{SASS.split(chr(10))[0]}\n{SASS.split(chr(10))[1]}\n{writes}\n"
+    (function,) = table(record(f"{text}        /*{16 * count:04x}*/  STG.E [R4.64], R2 ;\n")).functions
+    assert function.sources[count][1::2] == distances
 
 
 def test_a_page_has_them() -> None:
