@@ -12,7 +12,8 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -51,13 +52,8 @@ def names_in(*folders: Path) -> list[Any]:
     return [pytest.param(name, marks=pytest.mark.torch) if name in NEEDS_TORCH else name for name in names]
 
 
-def third_each_time(cases: Iterable[str]) -> list[Any]:
-    """Names of slow cases, for `pytest.mark.parametrize`: a third of them is run each time, all by `make nightly`."""
-    return [
-        each if number % 3 == 0 else pytest.param(each, marks=pytest.mark.nightly) for number, each in enumerate(cases)
-    ]
-
-
+MANY_CASES = 6
+"""Of a slow test, from which on not all of them are run each time."""
 KERNEL_NAMES = names_in(KERNELS, EXAMPLES)
 
 # Also for what fixtures of whole modules and sessions compile.
@@ -86,6 +82,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for path in {item.path for item in items if item.get_closest_marker("torch")}:
         if not _NAMES_TORCH.search(path.read_text()):
             raise pytest.UsageError(f"{path} needs torch and does not name it: make test-torch would not find it")
+    _leave_to_the_night(items)
+
+
+def _leave_to_the_night(items: list[pytest.Item]) -> None:
+    """Of a slow test with more cases than `MANY_CASES`, a third of them is run each time, all of them at night."""
+    cases: defaultdict[tuple[Path, str], list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("slow") and not item.get_closest_marker("each_time"):
+            cases[item.path, getattr(item, "originalname", item.name)].append(item)
+    for group in cases.values():
+        if len(group) > MANY_CASES:
+            for number, item in enumerate(group):
+                if number % 3:
+                    item.add_marker("nightly")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

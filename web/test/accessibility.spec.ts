@@ -1,8 +1,8 @@
 /** An audit of the main views by the rules of WCAG 2.1, levels A and AA, light and dark. */
 
-import AxeBuilder from "@axe-core/playwright";
 import { expect, test } from "@playwright/test";
 import { open, page } from "./pages";
+import { violationsOf } from "./axe";
 
 const VIEWS: { name: string; made: string; fragment: string; keys?: string[] }[] = [
   { name: "a module, with the lines of its source", made: "elementwise_add", fragment: "#stage=0" },
@@ -43,8 +43,6 @@ for (const { name, made, fragment, keys = [] } of VIEWS)
     for (const colorScheme of ["light", "dark"] as const) {
       await tab.emulateMedia({ colorScheme });
       await expect(tab.locator("html")).toHaveAttribute("data-theme", colorScheme);
-      const { violations } = await new AxeBuilder({ page: tab }).withTags(["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]).analyze();
-      const found = violations.map(({ id, nodes }) => ({ id, nodes: nodes.map((node) => `${node.html} ${node.failureSummary ?? ""}`) }));
-      expect(found, colorScheme).toEqual([]);
+      expect(await violationsOf(tab, colorScheme), colorScheme).toEqual([]);
     }
   });

@@ -1,10 +1,10 @@
 /** The linked view, all lines coloured, one value followed, and only what belongs to a line. */
 
-import AxeBuilder from "@axe-core/playwright";
 import { type Locator, type Page, expect, test } from "@playwright/test";
 import { madeUp, listing, manifest, open, page, stage, watch } from "./pages";
 import type { Frame, Place } from "../src/data";
 import type { Links } from "../src/following/links";
+import { violationsOf } from "./axe";
 
 let wrong: string[];
 test.beforeEach(({ page: tab }) => {
@@ -84,8 +84,7 @@ for (const colorScheme of ["light", "dark"] as const)
     await expect(codePane(tab)).toBeVisible();
     await expect(tab.locator(".following .events > li")).toHaveCount(5);
     await expect(tab.locator(".cm-hue").first()).toBeVisible();
-    const { violations } = await new AxeBuilder({ page: tab }).withTags(["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]).analyze();
-    expect(violations.map(({ id, nodes }) => ({ id, nodes: nodes.map((node) => node.html) }))).toEqual([]);
+    expect(await violationsOf(tab, colorScheme)).toEqual([]);
   });
 
 test("Python, stage and code stand side by side, and all lines have colours and numbers", async ({ page: tab }) => {

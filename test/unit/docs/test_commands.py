@@ -16,6 +16,7 @@ NEED_TORCH = ("operations.md", "operators.md")
 PAGES = [path for path in sorted((ROOT / "docs").glob("*.md")) if path.name not in APART]
 
 
+@pytest.mark.each_time
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "document",

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from conftest import third_each_time
 from convolutions import convolve, describe
 
 from cutecc.operations.convolution.description import ConvolutionDescription
@@ -92,7 +91,7 @@ CASES: dict[str, tuple[ConvolutionDescription, ConvolutionProblem, float]] = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", third_each_time(CASES))
+@pytest.mark.parametrize("name", CASES)
 def test_depthwise(name: str):
     description, problem, tolerance = CASES[name]
     assert depthwise.accepts(description) is None

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import third_each_time
 from grouped_products import Size, error, multiply
 from test_sm90_products import ONE, SUMS, TOLERANCES, TWO, hopper
 
@@ -119,7 +118,7 @@ def tolerance(description: GroupedDescription) -> float:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", third_each_time(CASES))
+@pytest.mark.parametrize("name", CASES)
 def test_groups(name: str):
     description = CASES[name]
     found = multiply(description, sizes(description, VARYING))
@@ -134,7 +133,7 @@ SCALED = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", third_each_time(SCALED))
+@pytest.mark.parametrize("name", SCALED)
 def test_scales_of_blocks(name: str):
     tile, n = SCALED[name]
     gemm = plain("f8E4M3FN:row", "f8E4M3FN:column", "bf16:row", tile)
@@ -162,7 +161,7 @@ def test_scales_of_blocks_of_lists():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", third_each_time(["rows-everything", "list-everything", "depth", "rows-pingpong"]))
+@pytest.mark.parametrize("name", ["rows-everything", "list-everything", "depth", "rows-pingpong"])
 @pytest.mark.parametrize("varying", [[70], [0], [0, 0, 0], [0, 0, 5], [3, 0, 0]], ids=str)
 def test_few_groups(name: str, varying: list[int]):
     description = CASES[name]

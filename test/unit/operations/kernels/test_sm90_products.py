@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import third_each_time
 from launching import compiled, launch
 from products import Matrix, multiply
 
@@ -195,7 +194,7 @@ def sizes(description: GemmDescription) -> list[tuple[int, int, int]]:
     return [several, (m - 7, step, k // 2 + 1), (5, step, 0)]
 
 
-@pytest.mark.parametrize("name", third_each_time(CASES))
+@pytest.mark.parametrize("name", CASES)
 def test_product(name: str):
     description = CASES[name]
     assert refusal(description) is None
