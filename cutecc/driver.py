@@ -23,7 +23,7 @@ from cutecc.compilation.caching import Cached
 from cutecc.compilation.events import ArtifactsStarted, Event, Keyed, Parsed, PassFinished, Planned, Said
 from cutecc.compilation.observers import Listeners
 from cutecc.compilation.planning import Plan
-from cutecc.compilation.request import ALL_ARTIFACTS, CompileOptions, CompileRequest, check_kinds
+from cutecc.compilation.request import CompileOptions, CompileRequest, check_kinds
 from cutecc.compilation.watchers import Watchers
 from cutecc.config import Settings
 from cutecc.errors import Error, ParseError, PassError, RecordError, UsageError
@@ -95,8 +95,8 @@ def _with_settings(options: CompileOptions) -> CompileOptions:
     """The options with what the environment asks of every compilation."""
     if options.line_info or not Settings.from_environment().line_info:
         return options
-    # Whose an instruction is, LLVM IR says.
-    return replace(options, line_info=True, artifacts=ALL_ARTIFACTS)
+    # Whose an instruction is, LLVM IR says; machine code is disassembled when somebody asks.
+    return replace(options, line_info=True, artifacts=tuple(dict.fromkeys((*options.artifacts, "llvm-ir"))))
 
 
 def _compiled(

@@ -5,19 +5,19 @@ from __future__ import annotations
 import functools
 import json
 import os
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from cutecc.cli.device import open_device
 from cutecc.cli.files import check_output, is_record
 from cutecc.cli.options import compiler_options, given_compile_options, subject_options
 from cutecc.cli.sizes import settle
-from cutecc.errors import UsageError
+from cutecc.errors import Error, UsageError
 from cutecc.support.output_file import write_output
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ _MOST_LAUNCHES = 10_000
 _PERIOD, _PROGRAM_PERIOD = 11, 15
 """A program runs as long as it likes: of a second there are four million samples."""
 _PROGRAM = "cutecc.profile.program"
+_OF_PROGRAMS = ("period", "top", "instructions", "json_file")
 
 
 class _Command(click.Command):
@@ -71,6 +72,7 @@ def profile(context: click.Context, input_: str, **values: Any) -> None:
     check_output(values["json_file"])
     program: tuple[str, ...] = context.meta[_PROGRAM]
     if program:
+        _refuse_for_programs(context)
         from cutecc.cli.main import report
         from cutecc.watching.running import NotStartedError, end_as
 
@@ -81,6 +83,18 @@ def profile(context: click.Context, input_: str, **values: Any) -> None:
             status = error.status
         context.exit(end_as(status))
     _profile_kernel(context, input_, values)
+
+
+def _refuse_for_programs(context: click.Context) -> None:
+    given = [
+        parameter.opts[0]
+        for parameter in context.command.params
+        if isinstance(parameter, click.Option)
+        and parameter.name not in _OF_PROGRAMS
+        and context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
+    ]
+    if given:
+        raise UsageError(f"{', '.join(given)}: for a kernel, and a program was given")
 
 
 def _profile_kernel(context: click.Context, input_: str, values: dict[str, Any]) -> None:
@@ -145,6 +159,7 @@ def _sample(subject: Subject, device: Workspace, sizes: dict[str, int], values: 
 
 def _profile_program(command: Sequence[str], values: dict[str, Any]) -> int:
     """Run a program and show what its processes sampled; its exit status."""
+    from cutecc.cli.main import report
     from cutecc.profiling.folder import kernels_of, read_processes
     from cutecc.profiling.program import environment
     from cutecc.profiling.results import Profiled
@@ -158,12 +173,15 @@ def _profile_program(command: Sequence[str], values: dict[str, Any]) -> int:
     with TemporaryFolder() as name:
         folder = Path(name)
         status = run(command, environment(folder, HOOK, values["period"] or _PROGRAM_PERIOD, os.environ))
-        processes = read_processes(folder)
-        found = [Profiled(f"process {each.pid}", each, kernels_of(folder, each)) for each in processes]
-    sys.stdout.flush()
-    if not found:
-        click.echo("cutecc profile: no process of the program ran a kernel that could be sampled", err=True)
-    _tell(found, values, err=True)
+        try:
+            processes = read_processes(folder)
+            found = [Profiled(f"process {each.pid}", each, kernels_of(folder, each)) for each in processes]
+            if not found:
+                click.echo("cutecc profile: no process of the program ran a kernel that could be sampled", err=True)
+            _tell(found, values, err=True)
+        except Error as error:
+            # What became of the program is what this command ends with.
+            report(error)
     return status
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cutecc.report.paths import short_names
+from cutecc.support.harmless import one_line
 from cutecc.support.locations import MARKS
 
 if TYPE_CHECKING:
@@ -99,9 +100,9 @@ def _lines(kernel: ProfiledKernel, *, top: int, instructions: bool, width: int) 
     lines = kernel.lines()
     names = short_names({line.file for line in lines if line.file is not None})
     for line in lines[:top]:
-        place = "of no line" if line.file is None else f"{names[line.file]}:{line.line}"
+        place = "of no line" if line.file is None else one_line(f"{names[line.file]}:{line.line}")
         head = f"{_percent(line.samples, kernel.total)}  {click.style(place, bold=True)}  "
-        yield f"{head}{_cut(line.text, width - len(click.unstyle(head)))}"
+        yield f"{head}{_cut(one_line(line.text), width - len(click.unstyle(head)))}"
         yield from _waits(line.stalls, line.samples)
         if instructions:
             yield from _instructions(line, kernel.total, width)
@@ -120,7 +121,7 @@ def _waits(stalls: Sequence[tuple[Stall, int]], total: int) -> Iterator[str]:
 def _instructions(line: SampledLine, total: int, width: int) -> Iterator[str]:
     for each in line.instructions[:_INSTRUCTIONS]:
         reason = max(each.reasons, key=lambda reason: each.reasons[reason])
-        head = f"{_INDENT}{_percent(each.samples, total)} {MARKS[each.owner]} {each.offset:04x} {each.text}"
+        head = f"{_INDENT}{_percent(each.samples, total)} {MARKS[each.owner]} {each.offset:04x} {one_line(each.text)}"
         told = f"  {_percent(each.reasons[reason], each.samples).strip()} {reason}"
         yield f"{_cut(head, width - len(told))}{click.style(told, dim=True)}"
 

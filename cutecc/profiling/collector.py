@@ -22,7 +22,7 @@ class Collector:
     """From `begin` to `end`, samples of every context of this process.
 
     CUPTI tells of contexts and modules on whatever thread makes them, while that thread is inside of the driver: what
-    hears it must wait for nothing that may wait for the driver.
+    hears it waits for as little as it can.
     """
 
     def __init__(self, cupti: Cupti, *, period: int | None = None) -> None:
@@ -30,11 +30,14 @@ class Collector:
         self._cupti, self._period = cupti, period
         self._reading = threading.RLock()
         self._samplers: dict[int, Sampler] = {}
-        self._images: list[bytes] = []
-        self._known: dict[int, bytes] = {}
+        self._ended: list[Sampler] = []
+        """Their buffers are CUPTI's until it is detached."""
+        self._images: dict[bytes, None] = {}
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._read_on, name="cutecc-profile", daemon=True)
         self._began = 0.0
+        self.cubins: dict[int, bytes] = {}
+        """By CRC, those that were loaded between `begin` and `end`."""
         self.counts: Counter[SampledPc] = Counter()
         self.dropped = self.other = 0
         self.was_full = False
@@ -42,8 +45,11 @@ class Collector:
         """From `begin` to `end`."""
         self.failures: list[ProfilingError] = []
         """Of contexts that could not be sampled, which no program is to end from."""
-        self.graphs = 0
-        """CUDA graphs that were instantiated meanwhile."""
+
+    @property
+    def contexts(self) -> list[int]:
+        """Those that are sampled now."""
+        return [*self._samplers]
 
     def begin(self, contexts: Sequence[int]) -> None:
         """Sample these contexts, and those that are made from now on. Raises `ProfilingError`."""
@@ -52,7 +58,8 @@ class Collector:
             for context in contexts:
                 self._samplers[context] = Sampler(self._cupti, context, period=self._period)
         except ProfilingError:
-            self._cupti.detach()
+            with suppress(ProfilingError):
+                self._cupti.detach()
             raise
         self._began = time.perf_counter()
         self._thread.start()
@@ -62,47 +69,54 @@ class Collector:
         self.seconds = time.perf_counter() - self._began
         self._over.set()
         self._thread.join()
-        for context in [*self._samplers]:
-            self._finish(context)
-        self._known = {self._cupti.crc(image): image for image in dict.fromkeys(self._images)}
-        self._cupti.detach()
+        try:
+            for context in self.contexts:
+                self._finish(context)
+            for image in self._images:
+                with suppress(ProfilingError):
+                    self.cubins[self._cupti.crc(image)] = image
+        finally:
+            self._over.set()
+            with suppress(ProfilingError):
+                self._cupti.detach()
 
-    @property
-    def has_contexts(self) -> bool:
-        """Whether there was a context to sample."""
-        return bool(self._samplers or self.counts)
-
-    def cubins(self) -> dict[int, bytes]:
-        """By CRC, those that were loaded between `begin` and `end`."""
-        return self._known
+    def abandon(self) -> None:
+        """Hear nothing any more: this process is a fork, which has neither the contexts nor the thread."""
+        self._over.set()
+        self._samplers.clear()
 
     def _hear(self, event: Event, context: int, cubin: bytes | None) -> None:
+        if self._over.is_set():
+            return
         try:
             match event:
                 case Event.CONTEXT_CREATED if context not in self._samplers:
                     self._samplers[context] = Sampler(self._cupti, context, period=self._period)
-                case Event.CONTEXT_DESTROY_STARTING if context in self._samplers:
+                case Event.CONTEXT_DESTROY_STARTING:
                     self._finish(context)
-                case Event.GRAPH_INSTANTIATED:
-                    self.graphs += 1
                 case Event.MODULE_LOADED if cubin is not None:
-                    self._images.append(cubin)
+                    self._images[cubin] = None
                 case _:
                     pass
         except ProfilingError as failure:
             self.failures.append(failure)
 
     def _finish(self, context: int) -> None:
-        sampler = self._samplers.pop(context)
+        sampler = self._samplers.pop(context, None)
+        if sampler is None:
+            return
+        self._ended.append(sampler)
         if not self._reading.acquire(timeout=_PATIENCE_SECONDS):
             return
-        with suppress(ProfilingError):  # the context may be gone with its samples
-            sampler.finish()
-        self._reading.release()
-        self.counts += sampler.counts
-        self.dropped += sampler.dropped
-        self.other += sampler.other
-        self.was_full |= sampler.was_full
+        try:
+            with suppress(ProfilingError):  # the context may be gone with its samples
+                sampler.finish()
+            self.counts += sampler.counts
+            self.dropped += sampler.dropped
+            self.other += sampler.other
+            self.was_full |= sampler.was_full
+        finally:
+            self._reading.release()
 
     def _read_on(self) -> None:
         while not self._over.wait(_READ_SECONDS):

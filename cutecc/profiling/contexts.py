@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from cutecc.runtime.cuda_bindings import describe_status, load_bindings
@@ -34,10 +35,10 @@ def active_contexts() -> list[int]:
     return [*dict.fromkeys(found)]
 
 
-def synchronize() -> None:
-    """Wait for all kernels in the contexts that are in use. Raises `LaunchError` for one that has failed."""
+def synchronize(contexts: Iterable[int]) -> None:
+    """Wait for all kernels in these contexts. Raises `LaunchError` for one that has failed."""
     cuda = load_bindings()
-    for context in active_contexts():
+    for context in contexts:
         _do(cuda, "cuCtxPushCurrent", cuda.CUcontext(context))
         try:
             _do(cuda, "cuCtxSynchronize")
@@ -45,10 +46,17 @@ def synchronize() -> None:
             _do(cuda, "cuCtxPopCurrent")
 
 
-def describe_device(ordinal: int = 0) -> tuple[str, tuple[int, int]]:
-    """A GPU's name and compute capability."""
+def describe_device(context: int | None) -> tuple[str, tuple[int, int]]:
+    """The name and compute capability of a context's GPU; without a context, of the first one."""
     cuda = load_bindings()
-    device = _do(cuda, "cuDeviceGet", ordinal)
+    if context is None:
+        device = _do(cuda, "cuDeviceGet", 0)
+    else:
+        _do(cuda, "cuCtxPushCurrent", cuda.CUcontext(context))
+        try:
+            device = _do(cuda, "cuCtxGetDevice")
+        finally:
+            _do(cuda, "cuCtxPopCurrent")
     name = bytes(_do(cuda, "cuDeviceGetName", 256, device)).split(b"\0")[0].decode(errors="replace").strip()
     kinds = cuda.CUdevice_attribute
     major = _do(cuda, "cuDeviceGetAttribute", kinds.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device)

@@ -61,7 +61,6 @@ class Setting(IntEnum):
 
     PERIOD = 1
     """A sample is taken every 2 to the power of this many cycles: 5 to 31."""
-    HARDWARE_BUFFER_BYTES = 4
     MODE = 5
     START_STOP = 6
     FORMAT = 7
@@ -108,8 +107,6 @@ class Event(IntEnum):
     CONTEXT_CREATED = 1
     CONTEXT_DESTROY_STARTING = 2
     MODULE_LOADED = 6
-    MODULE_UNLOAD_STARTING = 7
-    GRAPH_INSTANTIATED = 18
 
 
 _CALLBACK = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_uint32, c_void_p)
@@ -167,14 +164,6 @@ class Cupti:
         """Prepare sampling in a context, before all other calls of sampling."""
         self._call("cuptiPCSamplingEnable", _Context(), context)
 
-    def start(self, context: int) -> None:
-        """Begin a range of samples."""
-        self._call("cuptiPCSamplingStart", _Context(), context)
-
-    def stop(self, context: int) -> None:
-        """End it, and put what is left of it into the buffer that was set."""
-        self._call("cuptiPCSamplingStop", _Context(), context)
-
     def disable(self, context: int) -> None:
         """End sampling in a context, and put what is left into the buffer that was set."""
         self._call("cuptiPCSamplingDisable", _Context(), context)
@@ -224,8 +213,12 @@ class Cupti:
 
         self._callback = _CALLBACK(heard)
         self._check("cuptiSubscribe", ctypes.byref(self._subscriber), self._callback, None)
-        for event in Event:
-            self._check("cuptiEnableCallback", c_uint32(1), self._subscriber, c_int(_RESOURCES), c_uint32(event))
+        try:
+            for event in Event:
+                self._check("cuptiEnableCallback", c_uint32(1), self._subscriber, c_int(_RESOURCES), c_uint32(event))
+        except ProfilingError:
+            self.detach()
+            raise
 
     def detach(self) -> None:
         """Hear no more, and leave the process as it was before `subscribe`.
@@ -233,8 +226,10 @@ class Cupti:
         Code that is loaded while nobody listens is sampled later only by one who attaches anew: CUPTI then looks at all
         that is loaded.
         """
-        self._check("cuptiUnsubscribe", self._subscriber)
-        self._check("cuptiFinalize")
+        try:
+            self._check("cuptiUnsubscribe", self._subscriber)
+        finally:
+            self._check("cuptiFinalize")
 
     def _call(self, name: str, parameters: ctypes.Structure, context: int, *, passing: int = 0) -> bool:
         last = getattr(type(parameters), parameters._fields_[-1][0])

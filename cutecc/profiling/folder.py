@@ -26,12 +26,14 @@ from cutecc.support.malformed import MALFORMED
 def write_process(
     folder: Path, samples: Samples, cubins: Mapping[int, bytes], compilations: Mapping[int, Compilation]
 ) -> None:
-    """Write what one process has sampled. Raises `OSError` and `RecordError`."""
+    """Write what one process has sampled. Raises `OSError`."""
     for crc in {kernel.crc for kernel in samples.kernels}:
-        if crc in compilations:
-            write_bundle(folder / f"{crc}.cutecc", [compilations[crc]], dumps=True)
-        if crc in cubins:
-            _put(folder / f"{crc}.cubin", cubins[crc])
+        # Without them there are samples still.
+        with suppress(Error, OSError):
+            if crc in cubins:
+                _put(folder / f"{crc}.cubin", cubins[crc])
+            if crc in compilations:
+                write_bundle(folder / f"{crc}.cutecc", [compilations[crc]], dumps=True)
     _put(folder / f"{os.getpid()}-{secrets.token_hex(4)}.json", msgspec.json.encode(samples))
 
 
@@ -55,7 +57,10 @@ def kernels_of(folder: Path, samples: Samples) -> list[ProfiledKernel]:
             compilation = read_bundle(folder / f"{each.crc}.cutecc")[0]
         with suppress(OSError):
             cubin = (folder / f"{each.crc}.cubin").read_bytes()
-        kernels.append(profiled(each, compilation, cubin))
+        try:
+            kernels.append(profiled(each, compilation, cubin))
+        except Error:  # a cubin that this nvdisasm does not know
+            kernels.append(profiled(each, None, None))
     return kernels
 
 

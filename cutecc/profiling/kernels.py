@@ -5,12 +5,12 @@ from __future__ import annotations
 import linecache
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from cutecc.backend.nvdisasm import disassemble
 from cutecc.profiling.samples import KernelSamples, Reasons
-from cutecc.record import Compilation
+from cutecc.record import Artifact, Compilation
 from cutecc.record.naming import short_kernel_name
 from cutecc.record.stages import stages_of
 from cutecc.report.code import functions_of
@@ -172,6 +172,16 @@ def _instructions(function: SassFunction, samples: KernelSamples, own_file: str 
     ]
 
 
+def _with_sass(compilation: Compilation) -> Compilation:
+    """The record with its machine code, which is disassembled where nobody asked for it before."""
+    cubin = compilation.artifact("cubin")
+    if cubin is None or compilation.artifact("sass") is not None:
+        return compilation
+    files = {**compilation.files, _SASS: disassemble(cubin).encode()}
+    return replace(compilation, artifacts=[*compilation.artifacts, Artifact("sass", _SASS)], files=files)
+
+
+_SASS = "profiled.sass"
 _DEBUG_LINE = b".debug_line"
 """The name of a section that says which lines instructions are of."""
 _LATE = frozenset(
@@ -188,8 +198,8 @@ def _function(
 ) -> tuple[SassFunction | None, str | None]:
     functions: list[SassFunction] = []
     if compilation is not None:
-        functions = functions_of(compilation)
         cubin = compilation.artifact("cubin") if cubin is None else cubin
+        functions = functions_of(_with_sass(compilation))
     # Disassembling the hundreds of kernels of a library takes seconds, and says nothing of lines that are not there.
     if not functions and cubin is not None and _DEBUG_LINE in cubin:
         functions = sass_functions(disassemble(cubin))

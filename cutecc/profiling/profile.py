@@ -16,10 +16,11 @@ from cutecc.profiling.libraries import open_cupti
 from cutecc.profiling.sampler import kernels_of
 from cutecc.profiling.samples import Samples
 from cutecc.record import Compilation
-from cutecc.runtime.library import loaded_libraries
+from cutecc.runtime.library import Library, loaded_libraries, loading
 
 PERIODS = range(5, 32)
 """What `period` may be."""
+_ELF = b"\x7fELF"
 DEFAULT_PERIOD = 11
 """CUPTI's own: a sample of each scheduler every 2048 cycles."""
 
@@ -38,6 +39,8 @@ class Profile:
         self._period = period
         self._given = cupti
         self._collector: Collector | None = None
+        self._libraries: list[Library] = []
+        """Those that are loaded, and those that come: a kernel may be gone before the block ends."""
         self._samples: Samples | None = None
         self._cubins: dict[int, bytes] = {}
         self._compilations: dict[int, Compilation] = {}
@@ -52,12 +55,16 @@ class Profile:
         self._cupti = self._given or open_cupti(version)
         self._collector = Collector(self._cupti, period=self._period)
         self._collector.begin(contexts)
+        self._samples = None
+        vars(self).pop("kernels", None)
+        self._libraries = loaded_libraries()
+        loading.append(self._libraries.append)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            synchronize()
+            synchronize(self._collector.contexts if self._collector else ())
         except LaunchError:
             # What failed in the block says so itself.
             if error is None:
@@ -65,17 +72,29 @@ class Profile:
         finally:
             self.end()
 
+    def abandon(self) -> None:
+        """In a forked process, which has nothing to sample: leave what was begun alone."""
+        if self._collector is not None:
+            self._collector.abandon()
+
     def end(self) -> None:
         """End, all kernels having ended."""
         assert self._collector is not None
+        loading.remove(self._libraries.append)
+        contexts = self._collector.contexts
+        # A process without any has not used CUDA, and is not to begin with it now.
+        known = contexts or self._collector.counts
+        name, capability = describe_device(next(iter(contexts), None)) if known else ("", (0, 0))
         self._collector.end()
-        self._cubins = self._collector.cubins()
-        for library in loaded_libraries():
-            crc = self._cupti.crc(library.image)
-            self._cubins.setdefault(crc, library.image)
-            if library.compilation is not None:
-                self._compilations[crc] = library.compilation
-        name, capability = describe_device()
+        self._cubins = self._collector.cubins
+        # What the driver made of PTX has been heard of as it was loaded.
+        for library in self._libraries:
+            if library.image.startswith(_ELF):
+                crc = self._cupti.crc(library.image)
+                self._cubins.setdefault(crc, library.image)
+                if library.compilation is not None:
+                    self._compilations[crc] = library.compilation
+        self._libraries = []
         self._samples = Samples(
             name,
             capability,
@@ -89,9 +108,9 @@ class Profile:
         )
 
     @property
-    def has_contexts(self) -> bool:
-        """Whether anything can have been sampled yet."""
-        return self._collector is not None and self._collector.has_contexts
+    def failures(self) -> list[ProfilingError]:
+        """Why contexts that came later could not be sampled."""
+        return [] if self._collector is None else self._collector.failures
 
     @property
     def samples(self) -> Samples:

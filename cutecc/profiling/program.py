@@ -6,12 +6,13 @@ import atexit
 import os
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from cutecc.errors import Error
-from cutecc.profiling.contexts import driver_version, synchronize
+from cutecc.profiling.contexts import driver_version
 from cutecc.profiling.folder import write_process
-from cutecc.profiling.profile import Profile
+from cutecc.profiling.profile import DEFAULT_PERIOD, Profile
 
 FOLDER = "CUTECC_PROFILE"
 """The folder that a process writes to; empty is off."""
@@ -36,24 +37,31 @@ def environment(folder: Path, hook: Path, period: int, base: Mapping[str, str]) 
 
 def begin(folder: str) -> None:
     """Sample this process to its end. No context is made here. Raises `ProfilingError`, `LaunchError`."""
-    profile = Profile(period=int(os.environ[_PERIOD]))
+    profile = Profile(period=int(os.environ.get(_PERIOD, DEFAULT_PERIOD)))
     profile.begin([], driver_version())
     pid = os.getpid()
 
     def finish() -> None:
-        # A forked process has neither the context nor the threads of the one that was sampled.
         if os.getpid() == pid:
             _finish(profile, Path(folder))
 
     atexit.register(finish)
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=profile.abandon)
 
 
 def _finish(profile: Profile, folder: Path) -> None:
     try:
-        if not profile.has_contexts:
-            return
-        synchronize()
-        profile.end()
-        write_process(folder, profile.samples, profile.cubins, profile.compilations)
+        profile.__exit__(None, None, None)
+        if profile.samples.total:
+            write_process(folder, profile.samples, profile.cubins, profile.compilations)
     except (Error, OSError) as failure:
-        sys.stderr.write(f"cutecc profile: the samples of process {os.getpid()} are lost: {failure}\n")
+        _say(f"the samples of process {os.getpid()} are lost: {failure}")
+    for failure in profile.failures:
+        _say(f"process {os.getpid()} is not sampled: {failure}")
+
+
+def _say(message: str) -> None:
+    # A program may have no stderr any more.
+    with suppress(AttributeError, OSError, ValueError):
+        sys.stderr.write(f"cutecc profile: {message}\n")

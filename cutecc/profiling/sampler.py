@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from ctypes import POINTER
 from typing import NamedTuple
 
+from cutecc.errors import ProfilingError
 from cutecc.profiling.cupti import CONTINUOUS, PARSED, Cupti, PcData, SamplingData, Setting, StallReason
 from cutecc.profiling.samples import KernelSamples, Reasons
 
@@ -47,8 +48,8 @@ class Sampler:
         """A sample every `2**period` cycles of each scheduler. Raises `ProfilingError` where none can be taken."""
         self._cupti, self._context = cupti, context
         self.counts: Counter[SampledPc] = Counter()
-        self.total = 0
-        """Samples, also those that were dropped."""
+        self._names: dict[int, str] = {}
+        """Of functions, by where CUPTI has them: records share these texts, so that nobody may free them."""
         self.dropped = 0
         """Samples that the hardware could not keep."""
         self.other = 0
@@ -56,6 +57,14 @@ class Sampler:
         self.was_full = False
         """Whether the hardware's buffer overflowed."""
         cupti.enable(context)
+        try:
+            self._configure(period)
+        except ProfilingError:
+            cupti.disable(context)
+            raise
+
+    def _configure(self, period: int | None) -> None:
+        cupti, context = self._cupti, self._context
         reasons = cupti.stall_reasons(context)
         self._reasons = {
             index: name.removeprefix(_PREFIX)
@@ -87,21 +96,26 @@ class Sampler:
 
     def finish(self) -> None:
         """End sampling, and take over all that is left. All kernels have ended."""
-        self.read()
-        self._cupti.disable(self._context)
+        try:
+            self.read()
+        finally:
+            self._cupti.disable(self._context)
         self._take(self._set.data)
 
     def _take(self, data: SamplingData) -> None:
-        self.total += data.total_samples
         self.dropped += data.dropped_samples
         self.other += data.other_samples
         self.was_full = self.was_full or bool(data.is_hardware_full)
         for pc in data.pc_data[: data.pcs]:
             self._take_pc(pc)
-        data.pcs = data.total_samples = data.dropped_samples = data.other_samples = 0
+        data.pcs = data.dropped_samples = data.other_samples = 0
 
     def _take_pc(self, pc: PcData) -> None:
-        name = ctypes.string_at(pc.function_name).decode(errors="replace")
+        if not pc.function_name:
+            return
+        name = self._names.get(pc.function_name)
+        if name is None:
+            name = self._names[pc.function_name] = ctypes.string_at(pc.function_name).decode(errors="replace")
         for reason in pc.reasons[: pc.reason_count]:
             if reason.samples and (named := self._reasons.get(reason.index)):
                 self.counts[SampledPc(pc.cubin_crc, name, pc.offset, named)] += reason.samples

@@ -166,7 +166,11 @@ class _Headings:
 
 _NUMBER = re.compile(r"([+-]?[\d.,'\u00a0\u202f]*\d(?:[eE][+-]?\d{1,3})?)\s*([A-Za-z%/#].{0,40})?")
 _PREFIXES = {"K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
-_GROUPED_BY_DOTS = re.compile(r'"[+-]?\d{1,3}(?:\.\d{3}){2,}"|"\d{1,3}(?:\.\d{3})+,\d+"')
+_GROUPED_BY_DOTS = re.compile(
+    r'(?:^|,)"[+-]?(?:\d{1,3}(?:\.\d{3}){2,}|\d{1,3}(?:\.\d{3})+,\d+|\d{1,3},(?:\d{1,2}|\d{4,})|0,\d+)"(?=,|\r?$)',
+    re.MULTILINE,
+)
+"""Cells of numbers that are written so, and in no other way."""
 
 
 def _decimal_comma(text: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 
@@ -14,7 +15,6 @@ from cutecc.report.code import Code
 from cutecc.report.measures import Description, Measure, Reading, points_at_offsets
 from cutecc.report.same_build import check_build
 from cutecc.report.stalls import stall_of
-from cutecc.sass import SassFunction
 from cutecc.support.harmless import one_line
 from cutecc.support.malformed import MALFORMED
 
@@ -23,11 +23,15 @@ _LONGEST = 1 << 28
 _LONGEST_TITLE = 120
 
 
+Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 53)]
+"""What a page can show exactly."""
+
+
 class _Instruction(msgspec.Struct):
-    offset: int
+    offset: Count
     text: str
-    samples: int
-    reasons: dict[str, int]
+    samples: Count
+    reasons: dict[str, Count]
 
 
 class _Line(msgspec.Struct):
@@ -61,16 +65,29 @@ def profile_measures(compilation: Compilation, path: str | Path) -> list[Measure
     named = {each.name: each for found in functions.values() for each in found}
     if not named:
         raise UsageError(f"the record of {compilation.name} has no SASS, to which samples belong")
-    measures = [
-        Measure(_described(each, path, reasons), points_at_offsets(functions, _readings(kernels)))
-        for each in profiles
-        if (kernels := [kernel for kernel in each.kernels if kernel.symbol in named])
-        if (reasons := _checked(path, kernels, named))
-    ]
+    measures: list[Measure] = []
+    refused: list[UsageError] = []
+    for profile in profiles:
+        kernels: list[_Kernel] = []
+        for kernel in profile.kernels:
+            if (function := named.get(kernel.symbol)) is not None:
+                try:
+                    texts = {each.offset: each.text for each in kernel.instructions}
+                    check_build(path, function, texts, "the profile saw", partly=True)
+                    kernels.append(kernel)
+                except UsageError as other_build:
+                    refused.append(other_build)
+        if kernels:
+            points = points_at_offsets(functions, _readings(kernels))
+            measures.append(Measure(_described(profile, path, _reasons(kernels)), points))
     if not measures:
-        seen = ", ".join(dict.fromkeys(kernel.symbol for each in profiles for kernel in each.kernels)) or "none"
-        raise UsageError(f"{path} has no samples of this record's kernels", notes=[one_line(f"it has {seen}")[:1000]])
+        raise refused[0] if refused else _no_kernel(path, profiles)
     return measures
+
+
+def _no_kernel(path: Path, profiles: Sequence[_Profile]) -> UsageError:
+    seen = ", ".join(dict.fromkeys(kernel.symbol for each in profiles for kernel in each.kernels)) or "none"
+    return UsageError(f"{path} has no samples of this record's kernels", notes=[one_line(f"it has {seen}")[:1000]])
 
 
 def _read(path: Path) -> list[_Profile]:
@@ -84,19 +101,22 @@ def _read(path: Path) -> list[_Profile]:
         ) from None
 
 
-def _checked(path: Path, kernels: Sequence[_Kernel], named: dict[str, SassFunction]) -> list[str]:
-    """The reasons that there are samples of. Raises `UsageError` for another build."""
-    for kernel in kernels:
-        texts = {each.offset: each.text for each in kernel.instructions}
-        check_build(path, named[kernel.symbol], texts, "the profile", partly=True)
+def _reasons(kernels: Sequence[_Kernel]) -> list[str]:
+    """The reasons that there are samples of."""
     return [*dict.fromkeys(name for kernel in kernels for each in kernel.instructions for name in each.reasons)]
 
 
 def _readings(kernels: Sequence[_Kernel]) -> dict[str, dict[int, Reading]]:
-    return {
-        kernel.symbol: {each.offset: Reading(each.samples, each.reasons) for each in kernel.instructions}
-        for kernel in kernels
-    }
+    """By symbol and offset the samples of all of them: a process may have the same code twice."""
+    found: dict[str, dict[int, Reading]] = {}
+    for kernel in kernels:
+        known = found.setdefault(kernel.symbol, {})
+        for each in kernel.instructions:
+            before = known.get(each.offset, Reading(0))
+            names = [*dict.fromkeys((*before.parts, *each.reasons))]
+            parts = {name: before.parts.get(name, 0) + each.reasons.get(name, 0) for name in names}
+            known[each.offset] = Reading(before.value + each.samples, parts)
+    return found
 
 
 def _described(profile: _Profile, path: Path, reasons: Sequence[str]) -> Description:

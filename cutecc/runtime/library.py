@@ -21,6 +21,8 @@ T = TypeVar("T")
 _CLUSTERS_SINCE = (9, 0)
 """The first compute capability that has clusters."""
 
+loading: list[Callable[[Library], None]] = []
+"""Called with each library that is loaded. Whoever appends to it takes that away again."""
 _live: weakref.WeakSet[Library] = weakref.WeakSet()
 _retired: list[tuple[Driver, int]] = []
 """Libraries that nobody refers to any more. `unload_retired` unloads them, and not the garbage collector, which can
@@ -67,6 +69,8 @@ class Library:
         """Whether its kernels can be launched: until `unload`."""
         self._users: weakref.WeakKeyDictionary[Any, Callable[[Any], None]] = weakref.WeakKeyDictionary()
         _live.add(self)
+        for hear in [*loading]:
+            hear(self)
         self.is_pinned = False
         """Whether a CUDA graph may hold a kernel of it. It then stays loaded until `unload` is called."""
 
@@ -117,7 +121,7 @@ class Library:
 
 def loaded_libraries() -> list[Library]:
     """Those of this process that somebody refers to."""
-    return [library for library in _live if library.is_loaded]
+    return [library for library in _live.copy() if library.is_loaded]
 
 
 def unload_retired(stream: int) -> None:

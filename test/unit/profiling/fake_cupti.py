@@ -82,7 +82,8 @@ class FakeCupti:
 
     def _cuptiPCSamplingDisable(self, parameters: Any) -> None:
         self.calls.append(("disable", parameters.context))
-        self._fill(self._set, len(self.pending))
+        if self._set is not None:
+            self._fill(self._set, len(self.pending))
 
     def _cuptiPCSamplingGetNumStallReasons(self, parameters: Any) -> None:
         parameters.count[0] = len(_NAMES)

@@ -35,3 +35,8 @@ def test_wrong_command_lines(cutecc) -> None:
     assert "no program after --" in cutecc("profile", "--", status=2).stderr
     assert "cannot run no-such-program: No such file" in cutecc("profile", "--", "no-such-program", status=127).stderr
     assert "there is no file nothing" in cutecc("profile", "nothing", status=2).stderr
+
+
+def test_options_of_a_kernel_are_refused_for_a_program(cutecc) -> None:
+    refused = cutecc("profile", "--size", "M=8", "--device", "cuda:1", "--", sys.executable, "-c", "", status=2).stderr
+    assert "--size, --device: for a kernel, and a program was given" in refused

@@ -14,6 +14,7 @@ from cutecc.cli.report import report
 from cutecc.errors import UsageError
 from cutecc.record import Artifact, Compilation, Versions
 from cutecc.record.folder import RecordFolder
+from cutecc.report import ncu_table
 from cutecc.report.measures import Measure
 from cutecc.report.ncu import ncu_measures
 from cutecc.report.ncu_table import number, read_ncu
@@ -319,3 +320,15 @@ def test_no_damage_does_more_than_be_refused(table: Path) -> None:
                 assert set(points.at) <= set(range(6))
                 assert all(abs(value) <= 1e21 for value in points.values)
                 assert all(len(part) == len(points.values) for part in points.parts.values())
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [('"12,5"', 12.5), ('"0,352"', 0.352), ('"1.234,5"', 1234.5), ('"1,234"', 1234)]
+)
+def test_a_comma_is_what_the_cells_show_it_to_be(text: str, value: float) -> None:
+    found = number(text.strip('"'), decimal_comma=ncu_table._decimal_comma(f'"7",{text},"x"\n'))
+    assert found == (value, "")
+
+
+def test_numbers_within_a_cell_of_code_decide_nothing() -> None:
+    assert not ncu_table._decimal_comma('"MOV R1, ""1.234.567""","12"\n')
