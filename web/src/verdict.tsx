@@ -3,7 +3,7 @@
 import type { Fact } from "./data";
 import { openSide, verdictOpen } from "./layout";
 import { files, select, shortName } from "./panels/state";
-import { type SideTab, manifest, selected, sideTab, verdict } from "./store";
+import { type SideTab, manifest, mode, selected, sideTab, stops, verdict } from "./store";
 import "./verdict.css";
 
 /** Where there is more about a fact. */
@@ -58,7 +58,7 @@ function FactCell({ fact }: { fact: Fact }) {
         <p key={at} class="detail">
           {line !== undefined && (
             <>
-              <button type="button" class="link" title={`${line[0]}:${line[1]}`} onClick={() => goToLine(line)}>
+              <button type="button" class="link" title={`${line[0]}:${line[1]}`} onClick={() => goToLine(about, line)}>
                 {shortName(line[0], files.value)}:{line[1]}
               </button>{" "}
             </>
@@ -86,7 +86,10 @@ function goToTab(tab: SideTab): void {
   sideTab.value = tab;
 }
 
-function goToLine([file, line]: [string, number]): void {
+function goToLine(about: Fact["about"], [file, line]: [string, number]): void {
   openSide(true);
+  // The modules have no spills.
+  const code = about === "spills" ? stops.value.find(({ kind, id }) => kind === "listing" && id.endsWith(".sass")) : undefined;
+  if (code !== undefined) [selected.value, mode.value] = [code.id, "text"];
   select({ file, line });
 }

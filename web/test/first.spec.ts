@@ -158,3 +158,10 @@ test("each pass has one sentence on what it does: on hover in the list, and abov
   for (const each of await tab.locator("#pass-list .stop .number").evaluateAll((cells) => cells.map((cell) => cell.textContent)))
     if (each !== "0" && each !== "") await expect(tab.locator(`#stop-${each}`)).toHaveAttribute("title", /^.{10,}\n/);
 });
+
+test("a line with spills leads to the machine code that has them", async ({ page: tab }) => {
+  await open(tab, page("spilling"));
+  await fact(tab, "spills").getByRole("button", { name: /^spilling\.py:\d+$/ }).first().click();
+  await expect(tab.locator(".cm-sass")).toBeVisible();
+  await expect(tab.locator(".cm-sass .cm-lit").first()).toBeVisible();
+});
