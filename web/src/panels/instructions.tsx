@@ -3,6 +3,7 @@
 import type { Document } from "../documents";
 import { instructionOf } from "../sass/instruction";
 import { userLine } from "../store";
+import { copiesOf } from "./copies";
 import { reasonOf } from "./owners";
 import { files, indexOf, ptx, reveal, sass, shortName } from "./state";
 
@@ -36,11 +37,17 @@ export function InstructionsPanel() {
 function Instructions({ document, lines }: { document: Document; lines: Int32Array }) {
   const { listing } = document;
   const name = document.kind === "ptx" ? "PTX" : "SASS";
+  const copies = copiesOf(document, lines);
   return (
     <>
       <h3>
         {name} <span class="muted">{lines.length.toLocaleString("en")} instruction{lines.length === 1 ? "" : "s"}</span>
       </h3>
+      {copies.length > 0 && (
+        <p class="muted" title="What one operation of the line became so many of, in a loop that was unrolled or in parts">
+          copies of each operation: {copies.map(([opcode, count]) => `${opcode} ×${count}`).join(", ")}
+        </p>
+      )}
       {lines.length === 0 && <p class="muted">Nothing of this line is in {name}.</p>}
       <ul>
         {[...lines.subarray(0, MOST)].map((line) => {
