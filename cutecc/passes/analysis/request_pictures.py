@@ -56,7 +56,8 @@ def _row_of(access: AccessRequests, worst: Array, proposal: Proposal | None) -> 
     if access.rows is None or proposal is None:
         return None
     rows = access.rows.addresses[:, -WARP:]
-    return rows[int((placed(rows, rows >= 0) == worst).all(axis=1).argmax())]
+    fitting = (placed(rows, rows >= 0) == worst).all(axis=1)
+    return rows[int(fitting.argmax())] if fitting.any() else None
 
 
 def _served(access: AccessRequests, offsets: Array) -> WarpRequest:

@@ -44,7 +44,7 @@ def _start() -> None:
     """Wait for what the environment asks for."""
     _start_watch()
     folder = os.environ.get("CUTECC_PROFILE", "").strip()
-    if folder:
+    if folder.lower() not in _OFF:
         sys.meta_path.insert(0, _Finder(_RUNNERS, lambda: _profile(folder), lambda: None))
 
 
