@@ -56,8 +56,7 @@ def _row_of(access: AccessRequests, worst: Array, proposal: Proposal | None) -> 
     if access.rows is None or proposal is None:
         return None
     rows = access.rows.addresses[:, -WARP:]
-    fitting = (placed(rows, rows >= 0) == worst).all(axis=1)
-    return rows[int(fitting.argmax())] if fitting.any() else None
+    return rows[int((placed(rows, rows >= 0) == worst).all(axis=1).argmax())]
 
 
 def _served(access: AccessRequests, offsets: Array) -> WarpRequest:
