@@ -82,7 +82,7 @@ def bench(context: click.Context, input_: str, **values: Any) -> None:
     from cutecc.benchmarking.plot import check_plot
     from cutecc.benchmarking.running import current_stream, describe_run, measure_rates
     from cutecc.cli.console import Console
-    from cutecc.cli.loading import load_subject
+    from cutecc.cli.loading import loader
     from cutecc.cli.subject import check_input
     from cutecc.harness.sizes import parse_sizes
 
@@ -94,13 +94,7 @@ def bench(context: click.Context, input_: str, **values: Any) -> None:
         check_plot(values["plot"])
         check_output(values["plot"])
     with open_device(values["device"]) as device:
-        load = functools.partial(
-            load_subject,
-            capability=device.compute_capability,
-            args=values["args"],
-            target=values["target"],
-            cache=False if values["no_cache"] else None,
-        )
+        load = loader(values, device.compute_capability)
         subject, points = settle(load(input_, entry=values["entry"], options=options), points)
         notes: list[str] = []
         contestants = [_kernel_contestant(subject, device, subject.name)]

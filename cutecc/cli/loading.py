@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import cutecc
 from cutecc.arguments.grammar import parse_spec
@@ -66,6 +67,12 @@ def load_subject(
     return compile_subject(
         text, capability, args=args, entry=entry, target=target, options=options, cache=cache, output=output
     )
+
+
+def loader(values: Mapping[str, Any], capability: tuple[int, int] | None) -> Callable[..., Subject]:
+    """`load_subject` with what a command line says of the kernel, for a device of this compute capability."""
+    cache = False if values["no_cache"] else None
+    return partial(load_subject, capability=capability, args=values["args"], target=values["target"], cache=cache)
 
 
 def _from_record(text: str, capability: tuple[int, int] | None, args: Sequence[str], untrusted: bool) -> Subject:

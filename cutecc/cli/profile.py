@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import os
 from collections.abc import Sequence
@@ -98,7 +97,7 @@ def _refuse_for_programs(context: click.Context) -> None:
 
 
 def _profile_kernel(context: click.Context, input_: str, values: dict[str, Any]) -> None:
-    from cutecc.cli.loading import load_subject
+    from cutecc.cli.loading import loader
     from cutecc.cli.subject import check_input
     from cutecc.compilation.request import CompileOptions
     from cutecc.harness.sizes import parse_sizes
@@ -110,13 +109,7 @@ def _profile_kernel(context: click.Context, input_: str, values: dict[str, Any])
         # Lines, their source, and what tells whose an instruction is.
         options = replace(options or CompileOptions(), report=True)
     with open_device(values["device"]) as device:
-        load = functools.partial(
-            load_subject,
-            capability=device.compute_capability,
-            args=values["args"],
-            target=values["target"],
-            cache=False if values["no_cache"] else None,
-        )
+        load = loader(values, device.compute_capability)
         subject, points = settle(load(input_, entry=values["entry"], options=options), points)
         found = [_sample(subject, device, sizes, values) for sizes in points]
     _tell(found, values)

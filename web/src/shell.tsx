@@ -12,11 +12,11 @@ import {
   rightWidth,
   sideBelow,
   sideOpen,
-  sourceShare,
   toggleBelow,
   verdictOpen,
 } from "./layout";
 import { LeftButtons, LeftColumn, Skip, skipTo } from "./left";
+import { DetailTabs, SideColumn, type Tab } from "./details";
 import { HeatPanel } from "./heat/panel";
 import { LinkedColumns } from "./linked/columns";
 import { linked } from "./linked/state";
@@ -163,7 +163,7 @@ export function PageButtons() {
   );
 }
 
-const TABS: { id: SideTab; label: string; Panel: () => preact.ComponentChild }[] = [
+const TABS: readonly [Tab<SideTab>, ...Tab<SideTab>[]] = [
   { id: "history", label: "History", Panel: HistoryPanel },
   { id: "heat", label: "Heat", Panel: HeatPanel },
   { id: "value", label: "Value", Panel: ValuePanel },
@@ -179,62 +179,13 @@ function Count({ of }: { of: SideTab }) {
 }
 
 function Details() {
-  const open = TABS.find((tab) => tab.id === sideTab.value) ?? (TABS[0] as (typeof TABS)[number]);
-  const onKeyDown = (event: KeyboardEvent) => {
-    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (by === undefined) return;
-    event.preventDefault();
-    const next = TABS[(TABS.indexOf(open) + by + TABS.length) % TABS.length];
-    if (next === undefined) return;
-    sideTab.value = next.id;
-    document.getElementById(`tab-${next.id}`)?.focus();
-  };
-  return (
-    <div class="side-details">
-      <h2 class="hidden">Details</h2>
-      <div role="tablist" aria-label="Details" onKeyDown={onKeyDown}>
-        {TABS.map(({ id, label }) => (
-          <button
-            key={id}
-            id={`tab-${id}`}
-            type="button"
-            role="tab"
-            aria-selected={id === open.id}
-            aria-controls="side-panel"
-            tabIndex={id === open.id ? 0 : -1}
-            onClick={() => (sideTab.value = id)}
-          >
-            {label} <Count of={id} />
-          </button>
-        ))}
-      </div>
-      <div id="side-panel" role="tabpanel" aria-labelledby={`tab-${open.id}`} tabIndex={0}>
-        <Boundary key={open.id} name={`The tab “${open.label}”`}>
-          <open.Panel />
-        </Boundary>
-      </div>
-    </div>
-  );
+  return <DetailTabs tabs={TABS} chosen={sideTab.value} choose={(id) => (sideTab.value = id)} behind={(id) => <Count of={id} />} />;
 }
 
 function Side() {
-  const below = sideBelow.value;
-  const parts = `minmax(0, ${sourceShare.value}fr) 5px minmax(0, ${100 - sourceShare.value}fr)`;
   return (
-    <aside
-      class="column side"
-      id="side"
-      aria-label="Source and details"
-      style={below ? { gridTemplateColumns: parts } : { gridTemplateRows: parts }}
-    >
-      <div class="side-source">
-        <h2 class="hidden">Source</h2>
-        <Boundary name="The source">
-          <SourcePanel />
-        </Boundary>
-      </div>
-      <Splitter label={below ? "Width of the source" : "Height of the source"} size={sourceShare} unit="%" grows={1} across={!below} />
+    <SideColumn source={<SourcePanel />}>
       <Details />
-    </aside>
+    </SideColumn>
   );
 }
