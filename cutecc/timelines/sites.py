@@ -1,0 +1,32 @@
+"""Sites: the places of a kernel whose times are recorded."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+SiteKind = Literal["wait", "barrier", "arrive", "copy", "product", "mark"]
+"""What happens there.
+
+wait      for an mbarrier, or for asynchronous operations that this thread has begun
+barrier   for other threads of the block or cluster
+arrive    at an mbarrier or a named barrier, without waiting
+copy      an asynchronous copy is begun
+product   a matrix product is begun
+mark      a range or an instant that the user's own code names
+"""
+
+
+class Site(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A place in a kernel."""
+
+    kind: SiteKind
+    name: str
+    """In words: `mbarrier wait`, `TMA load`; of a mark, its own name."""
+    barrier: str | None = None
+    """What it waits for or arrives at, and of a copy what is told that it is done, which tells equal ones of a kernel: `mbarrier 1`, `named barrier 2`, `products`,
+    `bulk stores`. All stages of a pipeline have one, as what is full and what is empty have one each."""
+    file: str = ""
+    line: int = 0
+    """Of the user's Python, 1 for the first; 0 where it is not known."""

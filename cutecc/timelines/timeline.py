@@ -1,0 +1,77 @@
+"""A timeline: what each warp of some blocks was at, from when until when."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cutecc.timelines.sites import Site
+
+Unit = Literal["ns", "instructions"]
+Role = Literal["producer", "consumer", "epilogue", "warp"]
+"""`warp` is one that does nothing which tells it from others."""
+
+
+@dataclass(frozen=True, eq=False)
+class Lane:
+    """What one warp did. Spans follow each other by their ends; those of marks may enclose others."""
+
+    warp: int
+    """Its number in the block."""
+    role: Role
+    start: float
+    end: float
+    """When it began and ended, in the timeline's unit from the earliest start of all."""
+    sites: NDArray[np.int32]
+    """Of each span, an index of `Timeline.sites`."""
+    starts: NDArray[np.float64]
+    ends: NDArray[np.float64]
+    """Of each span; equal for what is an instant."""
+
+
+@dataclass(frozen=True, eq=False)
+class BlockTimeline:
+    """One block of one launch."""
+
+    kernel: str
+    """The kernel's symbol."""
+    launch: int
+    """Which of the recorded launches, from 0."""
+    block: int
+    """Its number in the grid: x is counted first, then y and z."""
+    processor: int
+    """The multiprocessor that it ran on; -1 on the emulator."""
+    lanes: list[Lane]
+
+
+@dataclass(frozen=True)
+class Slowdown:
+    """What recording costs: medians of the kernel's time, in microseconds."""
+
+    recorded: float
+    """While it records."""
+    idle: float
+    """With the recording code in it, which does nothing."""
+    plain: float | None
+    """Without; `None` where the kernel was not compiled so."""
+
+
+@dataclass(frozen=True, eq=False)
+class Timeline:
+    """Blocks whose warps were recorded."""
+
+    unit: Unit
+    """On the emulator, time is counted in instructions of a warp, and who waits is as late as whom it waits for."""
+    device: str
+    """The GPU's name, or `emulator`."""
+    sites: list[Site]
+    blocks: list[BlockTimeline]
+    """By launch, then number."""
+    lost: int = 0
+    """Records that no room was left for."""
+    slowdown: Slowdown | None = None
+    notes: list[str] = field(default_factory=list[str])
+    """What was not recorded, a sentence each."""
