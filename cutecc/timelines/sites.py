@@ -25,8 +25,9 @@ class Site(msgspec.Struct, frozen=True, omit_defaults=True):
     name: str
     """In words: `mbarrier wait`, `TMA load`; of a mark, its own name."""
     barrier: str | None = None
-    """What it waits for or arrives at, and of a copy what is told that it is done, which tells equal ones of a kernel: `mbarrier 1`, `named barrier 2`, `products`,
-    `bulk stores`. All stages of a pipeline have one, as what is full and what is empty have one each."""
+    """What it waits for or arrives at, and of a copy or product what is told that it is done: `mbarrier 1`, `named
+    barrier 2`, `products`, `bulk stores`. All stages of a pipeline have one for what is full, and one for what is empty.
+    """
     file: str = ""
     line: int = 0
     """Of the user's Python, 1 for the first; 0 where it is not known."""
