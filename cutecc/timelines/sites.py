@@ -26,8 +26,7 @@ class Site(msgspec.Struct, frozen=True, omit_defaults=True):
     """In words: `mbarrier wait`, `TMA load`; of a mark, its own name."""
     barrier: str | None = None
     """What it waits for or arrives at, and of a copy or product what is told that it is done: `mbarrier 1`, `named
-    barrier 2`, `products`, `bulk stores`. All stages of a pipeline have one for what is full, and one for what is empty.
-    """
+    barrier 2`, `products`, `bulk stores`. A pipeline has one for all full stages, one for all empty ones."""
     file: str = ""
     line: int = 0
     """Of the user's Python, 1 for the first; 0 where it is not known."""

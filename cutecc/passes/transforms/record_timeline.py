@@ -1,0 +1,163 @@
+"""Kernels record what their warps wait for, when, and for how long."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from itertools import groupby
+from typing import ClassVar, Literal
+
+import msgspec
+
+from cutecc.errors import UsageError
+from cutecc.ir import llvm_types
+from cutecc.ir.building import after, at_start, before, located
+from cutecc.ir.mlir import ir, llvm
+from cutecc.passes.base import ModulePass
+from cutecc.passes.diagnostics import remark
+from cutecc.passes.lowering.values.host import kernels
+from cutecc.passes.lowering.values.integers import computed, constant
+from cutecc.passes.registry import register
+from cutecc.passes.transforms import timeline_code
+from cutecc.passes.transforms.timeline_sites import Place, places
+from cutecc.timelines.layout import ARMING, NAME, RECORD, SITES_NAME, KernelSites, code
+
+_CONVERGING = {
+    # The clock is else read before the barrier resolves: BAR.SYNC.DEFER_BLOCKING lets the warp go on to instructions
+    # that need nothing of others. Seen on an H200.
+    "nvvm.barrier": "bar.warp.sync -1;",
+    "nvvm.barrier0": "bar.warp.sync -1;",
+    "nvvm.barrier.cta.sync": "activemask.b32 m; bar.warp.sync m;",
+    "nvvm.barrier.cta.red": "activemask.b32 m; bar.warp.sync m;",
+    "nvvm.cluster.wait": "activemask.b32 m; bar.warp.sync m;",
+}
+"""What keeps the order of a barrier and of a read of the clock behind it."""
+_FREE = ("arith.constant", "cute.make_int_tuple", "cute.static", "builtin.unrealized_conversion_cast")
+"""Operations that become no instructions."""
+
+
+@dataclass(frozen=True)
+class _Record:
+    """A time that is read, before or after an operation."""
+
+    operation: ir.Operation
+    is_before: bool
+    code: int
+
+
+@register
+@dataclass(frozen=True)
+class RecordTimeline(ModulePass):
+    """Have the first lane of each warp write when it comes to a site and leaves it, into memory that the runtime gives.
+
+    Sites are waits, barriers and the user's own marks (`iket`); with `sites=all` also arrivals, asynchronous copies and
+    matrix products. Nothing is written unless the kernel is armed, by the variable `cutecc_timeline_N` of its code.
+    """
+
+    name: ClassVar[str] = "record-timeline"
+
+    sites: Literal["waits", "all"] = "all"
+    """Which: `waits`, or `all`."""
+
+    def __post_init__(self) -> None:
+        if self.sites not in ("waits", "all"):
+            raise UsageError(f"sites is waits or all, not '{self.sites}'")
+
+    def run(self, module: ir.Module) -> None:
+        for number, (device, kernel) in enumerate(list(kernels(module))):
+            found = list(places(kernel, self.sites))
+            if not found:
+                remark(kernel, "records nothing: it has no waits, barriers or marks")
+                continue
+            table = NAME.format(number)
+            with located(kernel), at_start(device.regions[0].blocks[0]):
+                sites = KernelSites(kernel.attributes["sym_name"].value, [each.site for each in found])
+                _variable(table, bytes(ARMING.itemsize), align=16)
+                _variable(SITES_NAME.format(number), msgspec.json.encode(sites), align=1, constant=True)
+            with located(kernel), at_start(kernel.regions[0].blocks[0]):
+                slot = llvm.alloca(llvm_types.pointer(), constant(1, 64), ir.TypeAttr.get(_integer(64)), alignment=8)
+                cursor, limit = timeline_code.start(_address(table))
+                llvm.store(cursor, slot)
+            for group in _groups(_records(found)):
+                _write(group, slot, limit)
+            for last in _ends(kernel):
+                with before(last):
+                    timeline_code.end(llvm.load(_integer(64), slot), _address(table))
+            remark(kernel, f"records {len(found)} sites")
+
+
+def _records(found: Iterable[Place]) -> Iterator[_Record]:
+    """The times that are read. A wait that follows the end of another begins there, and needs none of its own."""
+    ended: ir.Operation | None = None
+    for number, place in enumerate(found):
+        for moment in place.moments:
+            if moment == "begin" and ended is not None and _follows(place.operation, ended):
+                continue
+            yield _Record(place.operation, moment == "begin" and place.site.kind != "mark", code(number, moment))
+        ended = place.operation if place.moments[-1] == "end" else None
+
+
+def _follows(operation: ir.Operation, other: ir.Operation) -> bool:
+    """Whether nothing that takes time is between an operation and another, which comes before it in the text."""
+    behind = False
+    for each in operation.block.operations:
+        if each.operation == operation:
+            return behind
+        if behind and not each.operation.name.startswith(_FREE):
+            return False
+        behind = behind or each.operation == other
+    return False
+
+
+def _groups(records: Iterable[_Record]) -> Iterator[list[_Record]]:
+    """Records between which there is no branch: in one block, and none in a nested region between them."""
+    for _, group in groupby(records, key=lambda each: each.operation.block):
+        yield list(group)
+
+
+def _write(group: list[_Record], slot: ir.Value, limit: ir.Value) -> None:
+    """All of a group are written, or none: what fits is asked once."""
+    with _beside(group[0]):
+        cursor = llvm.load(_integer(64), slot)
+        fits = timeline_code.fits(cursor, limit, len(group))
+        llvm.store(computed("arith.addi", cursor, constant(RECORD * len(group), 64)), slot)
+        timeline_code.record(cursor, fits, 0, group[0].code, before=_before_clock(group[0]))
+    for number, each in enumerate(group[1:], 1):
+        with _beside(each):
+            timeline_code.record(cursor, fits, number, each.code, before=_before_clock(each))
+
+
+def _beside(record: _Record) -> AbstractContextManager[None]:
+    return before(record.operation) if record.is_before else after(record.operation)
+
+
+def _before_clock(record: _Record) -> str:
+    return "" if record.is_before else _CONVERGING.get(record.operation.name, "")
+
+
+def _ends(kernel: ir.Operation) -> Iterator[ir.Operation]:
+    """Where a kernel returns."""
+    for block in kernel.regions[0].blocks:
+        last = list(block.operations)[-1].operation
+        if not len(last.successors):
+            yield last
+
+
+def _variable(name: str, content: bytes, *, align: int, constant: bool = False) -> None:
+    """A variable in the device's memory, which others find by its name."""
+    text = "".join(f"\\{each:02X}" for each in content)
+    kind = "constant " if constant else ""
+    variable = ir.Operation.parse(
+        f'llvm.mlir.global external {kind}@{name}("{text}") {{addr_space = 1 : i32, alignment = {align} : i64}} '
+        f": !llvm.array<{len(content)} x i8>"
+    )
+    ir.InsertionPoint.current.insert(variable)
+
+
+def _address(name: str) -> ir.Value:
+    return llvm.mlir_addressof(llvm_types.pointer(1), name)
+
+
+def _integer(bits: int) -> ir.Type:
+    return ir.IntegerType.get_signless(bits)

@@ -1,0 +1,98 @@
+"""The code that records: what a warp does at its start, at each site and at its end.
+
+The layout of what it writes, and of what arms it, is that of `cutecc.timelines.layout`.
+"""
+
+from __future__ import annotations
+
+from cutecc.ir.inline_assembly import inline_assembly
+from cutecc.ir.mlir import ir
+from cutecc.timelines.layout import HEADER, RECORD
+
+_PLACE = """
+    .reg .pred p, q;
+    .reg .b32 tx, ty, tz, nx, ny, nz, warp, block, c, d, first, blocks, stride, warps, lane, size;
+    .reg .b64 base, offset, time;
+    mov.u32 tx, %tid.x; mov.u32 ty, %tid.y; mov.u32 tz, %tid.z;
+    mov.u32 nx, %ntid.x; mov.u32 ny, %ntid.y; mov.u32 nz, %ntid.z;
+    mad.lo.u32 ty, tz, ny, ty; mad.lo.u32 tx, ty, nx, tx;
+    mul.lo.u32 size, nx, ny; mul.lo.u32 size, size, nz; add.u32 size, size, 31; shr.u32 size, size, 5;
+    mov.u32 block, %ctaid.z; mov.u32 c, %nctaid.y; mov.u32 d, %ctaid.y; mad.lo.u32 block, block, c, d;
+    mov.u32 c, %nctaid.x; mov.u32 d, %ctaid.x; mad.lo.u32 block, block, c, d;
+    ld.global.b64 base, [$TABLE]; ld.global.v2.b32 {first, blocks}, [$TABLE+8];
+    ld.global.v2.b32 {stride, warps}, [$TABLE+16];
+    sub.u32 block, block, first; setp.lt.u32 p, block, blocks;
+    and.b32 lane, tx, 31; setp.eq.and.u32 p, lane, 0, p;
+    shr.u32 warp, tx, 5; shr.u32 c, warps, warp; and.b32 c, c, 1; setp.ne.and.u32 p, c, 0, p;
+    mad.lo.u32 warp, block, size, warp; mul.wide.u32 offset, warp, stride; add.s64 base, base, offset;
+"""
+"""Where this warp writes: `base`, where `p` holds, which is for the first lane of a warp that is recorded."""
+
+
+def start(table: ir.Value) -> tuple[ir.Value, ir.Value]:
+    """Behind what address to write next, and the lower half of where to stop; zeros for who records nothing.
+
+    A region that has been written to is of an earlier launch, and is left alone.
+    """
+    text = _text(
+        _PLACE.replace("$TABLE", "$2")
+        + f"""
+    .reg .b64 old; .reg .b32 end, clock;
+    mov.b64 old, 0; @p ld.global.b64 old, [base];
+    setp.ne.and.u64 q, old, 0, p; @q red.global.add.u32 [$2+24], 1;
+    setp.eq.and.u64 p, old, 0, p;
+    mov.u64 time, %globaltimer; mov.u32 clock, %clock; mov.u32 c, %smid;
+    @p st.global.b64 [base], time; @p st.global.v2.b32 [base+8], {{clock, c}};
+    cvt.u32.u64 end, base; add.u32 end, end, stride; selp.b32 $1, end, 0, p;
+    add.s64 base, base, {HEADER}; selp.b64 $0, base, 0, p;
+"""
+    )
+    cursor, limit = inline_assembly(text, ("=l", "=r", "l"), (_integer(64), _integer(32)), (table,))
+    return cursor, limit
+
+
+def fits(cursor: ir.Value, limit: ir.Value, count: int) -> ir.Value:
+    """Whether so many records have room, 1 or 0."""
+    text = _text(
+        f"""
+    .reg .pred p; .reg .b32 low;
+    cvt.u32.u64 low, $1; add.u32 low, low, {count * RECORD}; setp.le.u32 p, low, $2; selp.b32 $0, 1, 0, p;
+"""
+    )
+    (found,) = inline_assembly(text, ("=r", "l", "r"), (_integer(32),), (cursor, limit), side_effects=False)
+    return found
+
+
+def record(cursor: ir.Value, fits: ir.Value, number: int, code: int, *, before: str = "") -> None:
+    """Write a record, the `number`th from `cursor`, where `fits` is not 0; instructions before it order the clock."""
+    text = _text(
+        f"""
+    .reg .pred p; .reg .b32 t, m;
+    {before} mov.u32 t, %clock; setp.ne.u32 p, $1, 0;
+    @p st.global.v2.b32 [$0+{number * RECORD}], {{{code}, t}};
+"""
+    )
+    inline_assembly(text, ("l", "r"), (), (cursor, fits))
+
+
+def end(cursor: ir.Value, table: ir.Value) -> None:
+    """Write when the warp has ended, and how much it has or would have written."""
+    text = _text(
+        _PLACE.replace("$TABLE", "$1")
+        + """
+    .reg .b32 used, clock;
+    setp.ge.and.u64 p, $0, base, p; setp.ne.and.u64 p, $0, 0, p;
+    sub.s64 offset, $0, base; cvt.u32.u64 used, offset;
+    mov.u64 time, %globaltimer; mov.u32 clock, %clock;
+    @p st.global.b64 [base+16], time; @p st.global.v2.b32 [base+24], {clock, used};
+"""
+    )
+    inline_assembly(text, ("l", "l"), (), (cursor, table))
+
+
+def _text(lines: str) -> str:
+    return "{ " + " ".join(lines.split()) + " }"
+
+
+def _integer(bits: int) -> ir.Type:
+    return ir.IntegerType.get_signless(bits)
