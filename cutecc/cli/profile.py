@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +17,13 @@ from cutecc.cli.device import open_device
 from cutecc.cli.files import check_output, is_record
 from cutecc.cli.options import compiler_options, given_compile_options, subject_options
 from cutecc.cli.sizes import settle
+from cutecc.cli.timeline import record_timeline, selection, timeline_options
 from cutecc.errors import Error, UsageError
 from cutecc.support.output_file import write_output
 
 if TYPE_CHECKING:
     from cutecc.cli.subject import Subject
+    from cutecc.kernel import Kernel
     from cutecc.profiling.results import Profiled
     from cutecc.runtime.workspace import Workspace
 
@@ -59,6 +62,7 @@ class _Command(click.Command):
 @click.option("--device", default="cuda:0", show_default=True, help="The GPU to run on.")
 @click.option("--period", type=click.IntRange(5, 31), help="Sample every 2**N cycles; default 11, of a program 15.")
 @click.option("--top", type=click.IntRange(1), default=12, show_default=True, help="Lines to show.")
+@timeline_options
 @click.option("--instructions", is_flag=True, help="Show the most sampled instructions of each line.")
 @compiler_options
 @click.option("--json", "json_file", type=click.Path(path_type=Path), metavar="FILE", help="Write everything here.")
@@ -99,24 +103,30 @@ def _refuse_for_programs(context: click.Context) -> None:
 def _profile_kernel(context: click.Context, input_: str, values: dict[str, Any]) -> None:
     from cutecc.cli.loading import loader
     from cutecc.cli.subject import check_input
-    from cutecc.compilation.request import CompileOptions
+    from cutecc.compilation.request import CompileOptions, recording_timeline
     from cutecc.harness.sizes import parse_sizes
 
     check_input(input_)
+    selection(values)
     points = parse_sizes(values["sizes"])
     options = given_compile_options(context, values)
     if not is_record(input_):
         # Lines, their source, and what tells whose an instruction is.
         options = replace(options or CompileOptions(), report=True)
     with open_device(values["device"]) as device:
-        load = loader(values, device.compute_capability)
-        subject, points = settle(load(input_, entry=values["entry"], options=options), points)
-        found = [_sample(subject, device, sizes, values) for sizes in points]
+        load = partial(loader(values, device.compute_capability), input_, entry=values["entry"])
+        subject, points = settle(load(options=options), points)
+        recording = subject.kernel if values["timeline"] else None
+        if recording and options:
+            recording = load(options=recording_timeline(options, values["sites"])).kernel
+        found = [_sample(subject, recording, device, sizes, values) for sizes in points]
     _tell(found, values)
 
 
-def _sample(subject: Subject, device: Workspace, sizes: dict[str, int], values: dict[str, Any]) -> Profiled:
-    """A kernel timed, then sampled, at one point of a sweep."""
+def _sample(
+    subject: Subject, recording: Kernel | None, device: Workspace, sizes: dict[str, int], values: dict[str, Any]
+) -> Profiled:
+    """A kernel timed, then sampled, at one point of a sweep, and its timeline by `recording`, which may be the same."""
     from cutecc.benchmarking.running import cache_state, current_stream, measure_rates, prepared, run_point
     from cutecc.harness.arguments import make_arguments
     from cutecc.harness.on_device import DeviceArguments
@@ -141,13 +151,17 @@ def _sample(subject: Subject, device: Workspace, sizes: dict[str, int], values: 
             flops=subject.operations(arguments.sizes),
         )
         launches = max(1, min(_MOST_LAUNCHES, round(_SAMPLED_MICROSECONDS / measured.median)))
+        timeline = None
+        if recording:
+            recorded = prepared(recording, device, **memory.by_name)
+            timeline = record_timeline(recorded, None if recording is subject.kernel else call, device, values)
         with Profile(period=values["period"] or _PERIOD) as found:
             for _ in range(launches):
                 call()
             device.synchronize()
         filled = fillings(subject.kernel.compilation, getattr(call, "launches", ()), device.multiprocessors)
     title = ", ".join(f"{name}={value}" for name, value in arguments.sizes.items())
-    return Profiled(title, found.samples, found.kernels, limits_of(measured, filled), launches)
+    return Profiled(title, found.samples, found.kernels, limits_of(measured, filled), launches, timeline)
 
 
 def _profile_program(command: Sequence[str], values: dict[str, Any]) -> int:

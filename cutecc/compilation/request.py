@@ -138,6 +138,27 @@ def with_line_info(options: CompileOptions) -> CompileOptions:
     return replace(options, line_info=True)
 
 
+_TIMELINE = "record-timeline"
+_FIRST = {"nvidia": "cute-remove-static-args", "open": "number-fragments"}
+"""By pipeline, the pass that is the first to see a kernel as it was traced."""
+
+
+def recording_timeline(options: CompileOptions, sites: str) -> CompileOptions:
+    """The same, with code in the kernel that records a timeline of these sites (`waits`, `all`), unless it is there.
+
+    Raises `UsageError` for a pipeline that is not known by name and does not have the pass.
+    """
+    if _TIMELINE in options.words:
+        return options
+    first = _FIRST.get(str(options.pipeline))
+    if first is None:
+        raise UsageError(
+            f"the pipeline has no {_TIMELINE}, which records a timeline",
+            hints=[f"put it behind the trace: --insert-before=PASS={_TIMELINE}"],
+        )
+    return replace(options, edits=(Edit("insert-before", first, f"{_TIMELINE}{{sites={sites}}}"), *options.edits))
+
+
 @dataclass(frozen=True)
 class CompileRequest:
     """One module to compile for one target."""

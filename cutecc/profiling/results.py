@@ -11,6 +11,7 @@ import msgspec
 from cutecc.profiling.kernels import ProfiledKernel, SampledInstruction, SampledLine
 from cutecc.profiling.limits import Limits
 from cutecc.profiling.samples import Samples
+from cutecc.timelines.timeline import Timeline
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,8 @@ class Profiled:
     limits: Limits | None = None
     launches: int | None = None
     """How many were sampled; `None` where nobody counted."""
+    timeline: Timeline | None = None
+    """What its warps did, where that was recorded."""
 
 
 def profile_dict(profiled: Profiled) -> dict[str, Any]:

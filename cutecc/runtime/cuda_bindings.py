@@ -26,6 +26,8 @@ OLDEST = 12000
 """The driver version, as `cuDriverGetVersion` counts, from which libraries and `cuLaunchKernelEx` are there."""
 _DISABLE_TIMING = 2
 """`CU_EVENT_DISABLE_TIMING`."""
+_NOT_FOUND = 500
+"""`CUDA_ERROR_NOT_FOUND`."""
 
 _lock = forks.lock()
 _driver: CudaBindings | None = None
@@ -151,6 +153,14 @@ class CudaBindings:
     def find_kernel(self, library: int, name: str) -> int:
         handle = self._cuda.CUlibrary(library)
         return int(self._call(f"finding kernel {name}", self._cuda.cuLibraryGetKernel, handle, name.encode()))
+
+    def find_variable(self, library: int, name: str) -> tuple[int, int] | None:
+        status, *found = self._cuda.cuLibraryGetGlobal(self._cuda.CUlibrary(library), name.encode())
+        if int(status) == _NOT_FOUND:
+            return None
+        if int(status):
+            raise failure(f"finding variable {name}", int(status), self.describe(int(status)))
+        return int(found[0]), int(found[1])
 
     def load_kernel(self, kernel: int) -> None:
         function = self._call(

@@ -105,6 +105,10 @@ class Driver(Protocol):
 
     def find_kernel(self, library: int, name: str) -> int: ...
 
+    def find_variable(self, library: int, name: str) -> tuple[int, int] | None:
+        """The address and bytes of a variable of the device's in the current context; `None` where there is none."""
+        ...
+
     def load_kernel(self, kernel: int) -> None:
         """Bring a kernel's code into the current context, which else happens at its first launch."""
         ...

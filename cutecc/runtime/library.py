@@ -84,6 +84,11 @@ class Library:
                 self._ready.add(device.ordinal)
         return Loaded(device, self, self._kernels)
 
+    def variable(self, name: str, device: CudaDevice) -> tuple[int, int] | None:
+        """Where a variable of the code lies on `device`, and its bytes; `None` where the code has none of that name."""
+        with device.current():
+            return self._driver.find_variable(self._handle, name)
+
     def note_stream(self, stream: int) -> None:
         """Remember when a launch on `stream` becomes part of a CUDA graph, which can run it at any later time."""
         if not self.is_pinned and self._driver.is_capturing(stream):

@@ -58,6 +58,10 @@ class Prepared(DirectCall):
         """What a call launches, in its order; without any where that is only known as it runs."""
         return self._plan.launches if self._plan else ()
 
+    def variable(self, name: str) -> tuple[int, int] | None:
+        """The address and bytes of a variable of the kernels' code on this call's GPU; `None` where there is none."""
+        return self._loaded.library.variable(name, self._loaded.device)
+
     def _leave_machine_code(self) -> None:
         """The machine code launches handles that are no more."""
         self._calls_before = 0

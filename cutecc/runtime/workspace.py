@@ -122,6 +122,10 @@ class Workspace:
         self.synchronize()
         self._do("cuMemcpyDtoH", data.ctypes.data, address, data.nbytes)
 
+    def clear(self, address: int, size: int) -> None:
+        """Put zeros into `size` bytes, on the stream."""
+        self._do("cuMemsetD8Async", address, 0, size, self._stream)
+
     def copy(self, destination: int, source: int, size: int) -> None:
         """Put a copy of `size` bytes within the device on the stream."""
         self._do("cuMemcpyDtoDAsync", destination, source, size, self._stream)
@@ -172,7 +176,7 @@ class Workspace:
             size = 2 * max(self.l2_bytes, 1 << 20)
             self._flushed = self.allocate(size), size
         address, size = self._flushed
-        self._do("cuMemsetD8Async", address, 0, size, self._stream)
+        self.clear(address, size)
 
     def _attribute(self, name: str) -> int:
         attribute = getattr(self._cuda.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}")

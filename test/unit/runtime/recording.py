@@ -130,6 +130,7 @@ class RecordingDriver:
     def load_library(self, image: bytes) -> int:
         self._loading("load_library")
         handle = next(self._handles)
+        self.variables: dict[str, tuple[int, int]] = {}
         self.libraries[handle] = image
         return handle
 
@@ -143,6 +144,10 @@ class RecordingDriver:
         handle = next(self._handles)
         self._kernels[handle] = (library, name)
         return handle
+
+    def find_variable(self, library: int, name: str) -> tuple[int, int] | None:
+        self._called("find_variable")
+        return self.variables.get(name)
 
     def load_kernel(self, kernel: int) -> None:
         self._loading("load_kernel")
