@@ -115,7 +115,7 @@ def compile_all(folder: Path, chosen: list[Entry]) -> None:
 def arguments_of(kernel: Kernel, sizes: str) -> Any:
     """Random arguments."""
     assert kernel.signature is not None and kernel.compilation.workload is not None
-    (parsed,) = parse_sizes([sizes])
+    (parsed,) = parse_sizes([sizes] if sizes else [])
     arguments = make_arguments(specs_of(kernel.signature), kernel.compilation.workload.outputs, sizes=parsed)
     arguments.randomize(1)
     return arguments

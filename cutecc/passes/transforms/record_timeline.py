@@ -10,7 +10,6 @@ from typing import ClassVar, Literal
 
 import msgspec
 
-from cutecc.errors import UsageError
 from cutecc.ir import llvm_types
 from cutecc.ir.building import after, at_start, before, located
 from cutecc.ir.mlir import ir, llvm
@@ -59,10 +58,6 @@ class RecordTimeline(ModulePass):
 
     sites: Literal["waits", "all"] = "all"
     """Which: `waits`, or `all`."""
-
-    def __post_init__(self) -> None:
-        if self.sites not in ("waits", "all"):
-            raise UsageError(f"sites is waits or all, not '{self.sites}'")
 
     def run(self, module: ir.Module) -> None:
         for number, (device, kernel) in enumerate(list(kernels(module))):
