@@ -23,6 +23,7 @@ from bench_profile import arguments_of, loaded
 
 import cutecc
 from cutecc.compilation.request import CompileOptions, recording_timeline
+from cutecc.harness.arguments import make_arguments, specs_of
 from cutecc.harness.on_device import DeviceArguments
 from cutecc.kernel import Kernel
 from cutecc.runtime.workspace import Workspace
@@ -114,7 +115,7 @@ def main() -> None:
 def compile_all(folder: Path, chosen: list[Entry]) -> None:
     """Bundles of each kernel, plain and with recording code."""
     folder.mkdir(parents=True, exist_ok=True)
-    plain = CompileOptions()
+    plain = CompileOptions(observe=True)
     jobs = {each.name: cutecc.Job(str(each.file), entry=each.entry, target=TARGET, options=plain) for each in chosen}
     for level in LEVELS:
         options = recording_timeline(plain, level)
@@ -179,7 +180,7 @@ def agreement(barriers: str, bundle: Path, gpu: Workspace) -> Agreement:
     """Recorded spans beside what the kernel measured of the same waits."""
     kernel = loaded(bundle)
     with gpu.scope():
-        arguments = arguments_of(kernel, "")
+        arguments = make_arguments(specs_of(kernel.compilation.signature), [], sizes={})
         device = DeviceArguments(arguments, gpu)
         device.upload()
         call = kernel.prepare(**device.by_name, stream=gpu.stream)

@@ -1,8 +1,8 @@
 """Kernels that measure their own barriers: what `tools/bench_timeline.py` compares recorded spans with.
 
-Each warp `w` of a block spins for `SKEW * w` cycles, then waits. It writes the clock right before and right behind the
-wait, read by instructions of its own, into `measured[block, turn, warp, 0 or 1]`, and at its start and end the
-clock and nanoseconds into `rates[block, warp, 0 or 1, 0 or 1]`.
+Each warp of a block spins for a multiple of `SKEW` cycles, arrives, and waits. It writes the clock right before and
+right behind the wait, read by instructions of its own, into `measured[block, turn, warp, 0 or 1]`, and at its start and
+end the clock and nanoseconds into `rates[block, warp, 0 or 1, 0 or 1]`.
 """
 
 # cutecc: target = "sm_90a"
@@ -51,6 +51,10 @@ class _Measured:
         pass
 
     @cute.jit
+    def arrive(self, barriers: cute.Pointer):
+        pass
+
+    @cute.jit
     def wait(self, barriers: cute.Pointer, turn: cutlass.Int32):
         cute.arch.sync_threads()
 
@@ -63,6 +67,7 @@ class _Measured:
         for turn in range(TURNS):
             # Who is last changes from turn to turn.
             spin(((warp + turn) % WARPS) * SKEW)
+            self.arrive(barriers)
             note(measured, turn, 0)
             self.wait(barriers, turn)
             # What a barrier orders is memory: the clock is read behind a load of it.
@@ -98,9 +103,12 @@ class Mbarrier(_Measured):
         cute.arch.sync_threads()
 
     @cute.jit
-    def wait(self, barriers: cute.Pointer, turn: cutlass.Int32):
+    def arrive(self, barriers: cute.Pointer):
         if cute.arch.lane_idx() == 0:
             cute.arch.mbarrier_arrive(barriers)
+
+    @cute.jit
+    def wait(self, barriers: cute.Pointer, turn: cutlass.Int32):
         cute.arch.mbarrier_wait(barriers, turn % 2)
 
 
@@ -110,8 +118,11 @@ class Cluster(_Measured):
     cluster = 2
 
     @cute.jit
-    def wait(self, barriers: cute.Pointer, turn: cutlass.Int32):
+    def arrive(self, barriers: cute.Pointer):
         cute.arch.cluster_arrive()
+
+    @cute.jit
+    def wait(self, barriers: cute.Pointer, turn: cutlass.Int32):
         cute.arch.cluster_wait()
 
 
@@ -126,8 +137,11 @@ class Both(_Measured):
         cute.arch.sync_threads()
 
     @cute.jit
-    def wait(self, barriers: cute.Pointer, turn: cutlass.Int32):
+    def arrive(self, barriers: cute.Pointer):
         if cute.arch.lane_idx() == 0:
             cute.arch.mbarrier_arrive(barriers)
+
+    @cute.jit
+    def wait(self, barriers: cute.Pointer, turn: cutlass.Int32):
         cute.arch.mbarrier_wait(barriers, turn % 2)
         cute.arch.sync_threads()

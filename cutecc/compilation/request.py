@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from cutecc.frontend.traced import TracedModule
     from cutecc.record import HostProgram
 
+TIMELINE = "record-timeline"
+"""The pass whose sites are lines of Python, whatever else is kept."""
 ALL_ARTIFACTS: tuple[ArtifactKind, ...] = ("llvm-ir", "ptx", "cubin", "sass", "host-program")
 HOST_FORM = "core-to-llvm-prepare"
 """The pass after which the host function is in the form that a host program is made of."""
@@ -85,7 +87,8 @@ class CompileOptions:
         """Whether to trace with source lines from the start."""
         if self.locations is not None:
             return self.locations
-        return self.observe or bool(self.dumps) or bool(self.analyses) or self.wheel.preserve_line_info
+        shown = self.observe or bool(self.dumps) or bool(self.analyses) or self.wheel.preserve_line_info
+        return shown or TIMELINE in self.words
 
     @property
     def needs_passes(self) -> bool:
@@ -138,7 +141,6 @@ def with_line_info(options: CompileOptions) -> CompileOptions:
     return replace(options, line_info=True)
 
 
-_TIMELINE = "record-timeline"
 _FIRST = {"nvidia": "cute-remove-static-args", "open": "number-fragments"}
 """By pipeline, the pass that is the first to see a kernel as it was traced."""
 
@@ -148,15 +150,15 @@ def recording_timeline(options: CompileOptions, sites: str) -> CompileOptions:
 
     Raises `UsageError` for a pipeline that is not known by name and does not have the pass.
     """
-    if _TIMELINE in options.words:
+    if TIMELINE in options.words:
         return options
     first = _FIRST.get(str(options.pipeline))
     if first is None:
         raise UsageError(
-            f"the pipeline has no {_TIMELINE}, which records a timeline",
-            hints=[f"put it behind the trace: --insert-before=PASS={_TIMELINE}"],
+            f"the pipeline has no {TIMELINE}, which records a timeline",
+            hints=[f"put it behind the trace: --insert-before=PASS={TIMELINE}"],
         )
-    return replace(options, edits=(Edit("insert-before", first, f"{_TIMELINE}{{sites={sites}}}"), *options.edits))
+    return replace(options, edits=(Edit("insert-before", first, f"{TIMELINE}{{sites={sites}}}"), *options.edits))
 
 
 @dataclass(frozen=True)

@@ -109,14 +109,14 @@ class Recorder:
         self._kernels = list(_variables(call, memory))
         if not self._kernels:
             raise ProfilingError(
-                "the kernel records nothing: it was not compiled with the pass record-timeline",
+                "the kernel records nothing: it has no waits, barriers or marks, or no pass record-timeline",
                 hints=["cutecc compile FILE.py --insert-before=cute-remove-static-args=record-timeline"],
             )
         if not call.launches:
             raise ProfilingError("the kernel's grid is known only while the host function runs: nothing is recorded")
         self._launches = {each.kernel.name: each for each in reversed(call.launches)}
         """Of each kernel the first, which is the one that records."""
-        self._strides = dict.fromkeys(self._launches, _FIRST_STRIDE)
+        self._strides = {name: self._first_stride(name) for name in self._launches}
 
     def record(self, number: int = 0) -> list[Records]:
         """Launch until all records have room; those of each kernel. Raises `ProfilingError`, `LaunchError`."""
@@ -167,6 +167,10 @@ class Recorder:
 
     def _warps(self, name: str) -> int:
         return -(-math.prod(self._launches[name].block) // 32)
+
+    def _first_stride(self, name: str) -> int:
+        fit = _MOST_BYTES // max(1, len(self._chosen(name)) * self._warps(name))
+        return max(_ROUND, min(_FIRST_STRIDE, fit // _ROUND * _ROUND))
 
     def _bytes(self, name: str) -> int:
         """Of the regions of a kernel's warps. Raises `ProfilingError` where they are more than can be had."""

@@ -60,7 +60,8 @@ class RecordTimeline(ModulePass):
     """Which: `waits`, or `all`."""
 
     def run(self, module: ir.Module) -> None:
-        for number, (device, kernel) in enumerate(list(kernels(module))):
+        number = 0
+        for device, kernel in list(kernels(module)):
             found = list(places(kernel, self.sites))
             if not found:
                 remark(kernel, "records nothing: it has no waits, barriers or marks")
@@ -80,6 +81,7 @@ class RecordTimeline(ModulePass):
                 with before(last):
                     timeline_code.end(llvm.load(_integer(64), slot), _address(table))
             remark(kernel, f"records {len(found)} sites")
+            number += 1
 
 
 def _records(found: Iterable[Place]) -> Iterator[_Record]:
