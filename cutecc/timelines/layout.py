@@ -21,25 +21,28 @@ ARMING = np.dtype(
         ("blocks", "<u4"),
         ("stride", "<u4"),
         ("warps", "<u4"),
-        ("repeated", "<u4"),
-        ("unused", "<u4"),
+        ("unused", "<u8"),
     ]
 )
-"""Where regions begin, the first block that is recorded and how many are, bytes of a region, a bit for each warp of a
-block that is; and what the kernel counts: warps that found their region written, by an earlier launch. Zeros: off."""
+"""Where regions begin, the first block that is recorded and how many are, bytes of a region, and a bit for each warp of
+a block that is. It lies in constant memory. Zeros: off."""
 _HEADER = np.dtype(
     [
         ("start", "<u8"),
         ("start_clock", "<u4"),
-        ("processor", "<u4"),
+        ("processor", "<u2"),
+        ("repeated", "<u2"),
         ("end", "<u8"),
         ("end_clock", "<u4"),
         ("used", "<u4"),
     ]
 )
-"""`%globaltimer`, `%clock` and `%smid` at the warp's start, the first two at its end, and bytes, the header's too."""
+"""`%globaltimer`, `%clock` and `%smid` at the warp's start, whether a later launch found it written, the first two at
+the warp's end, and bytes that it used, the header's too."""
 RECORDS = np.dtype([("code", "<u4"), ("clock", "<u4")])
 HEADER, RECORD = _HEADER.itemsize, RECORDS.itemsize
+PAIR = 2 * RECORD
+"""Records are written in pairs; the second of a pair is zero where a warp goes on elsewhere."""
 HEADERS = _HEADER
 MOMENTS = ("instant", "begin", "end", "pop")
 """A code is four times its site's number, from 1, and the number of its moment. Zero is no record."""

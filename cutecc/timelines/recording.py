@@ -81,13 +81,16 @@ class Records:
     headers: NDArray[np.void]
     """Of `layout.HEADERS`, by block and warp."""
     records: NDArray[np.void]
-    """Of `layout.RECORDS`, by block, warp, and order; zeros behind the last."""
-    repeated: bool
-    """Whether the kernel was launched again by the same call, which is not recorded."""
+    """Of `layout.RECORDS`, by block, warp, and order; zeros are none."""
+
+    @property
+    def repeated(self) -> bool:
+        """Whether the kernel was launched again by the same call, which is not recorded."""
+        return bool(self.headers["repeated"].any())
 
     @property
     def lost(self) -> int:
-        """Records that no room was left for."""
+        """Records that no room was left for, at most."""
         over = self.headers["used"].astype(np.int64) - (HEADER + RECORD * self.records.shape[-1])
         return int(over[over > 0].sum()) // RECORD
 
@@ -145,7 +148,7 @@ class Recorder:
         for kernel in self._kernels:
             name = kernel.sites.kernel
             regions, chosen = self._allocate(self._bytes(name)), self._chosen(name)
-            values = (regions, chosen.start, len(chosen), self._strides[name], self._selection.warps, 0, 0)
+            values = (regions, chosen.start, len(chosen), self._strides[name], self._selection.warps, 0)
             arming = self._memory.allocate(ARMING.itemsize)
             self._memory.upload(arming, np.array([values], ARMING))
             found.append((regions, arming))
@@ -198,12 +201,10 @@ class Recorder:
         chosen, warps, stride = self._chosen(name), self._warps(name), self._strides[name]
         raw = np.empty((len(chosen), warps, stride), "u1")
         self._memory.download(raw, regions)
-        state = np.empty(1, ARMING)
-        self._memory.download(state, kernel.arming)
         headers = np.ascontiguousarray(raw[:, :, :HEADER]).view(HEADERS)[..., 0]
         longest = min(stride, int(headers["used"].max(initial=HEADER)))
         records = np.ascontiguousarray(raw[:, :, HEADER : max(longest, HEADER)]).view(RECORDS)
-        return Records(kernel.sites, number, chosen, headers, records, bool(state["repeated"][0]))
+        return Records(kernel.sites, number, chosen, headers, records)
 
 
 def _variables(call: Recorded, memory: Memory) -> list[_Variables]:

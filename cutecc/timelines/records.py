@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutecc.timelines.clocks import Clock, clocks_of
-from cutecc.timelines.layout import HEADER, MOMENTS, RECORD
+from cutecc.timelines.layout import MOMENTS
 from cutecc.timelines.recording import Records
 from cutecc.timelines.sites import Site
 from cutecc.timelines.timeline import BlockTimeline, Lane, Slowdown, Timeline
@@ -72,12 +72,11 @@ def _lane(
     """The spans of a warp, `own` being the sites of its kernel by their numbers in codes."""
     names = [each.name for each in own]
     clock = clocks[int(header["processor"])]
-    count = min(len(records), (int(header["used"]) - HEADER) // RECORD)
-    # What did not fit is zero.
-    codes = records["code"][:count]
-    codes = codes[codes > 0]
+    # What did not fit is zero, and so is the second of a pair that has none.
+    records = records[records["code"] > 0]
+    codes = records["code"]
     start, end = clock.times(np.array([header["start_clock"], header["end_clock"]], np.uint32)).tolist()
-    times = clock.times(records["clock"][: len(codes)])
+    times = clock.times(records["clock"])
     sites, moments = codes >> 2, codes & 3
     marks = np.array([each.kind == "mark" for each in own])[sites]
     before = np.concatenate([[start], times[:-1]])

@@ -20,7 +20,7 @@ from cutecc.passes.lowering.values.integers import computed, constant
 from cutecc.passes.registry import register
 from cutecc.passes.transforms import timeline_code
 from cutecc.passes.transforms.timeline_sites import Place, places
-from cutecc.timelines.layout import ARMING, NAME, RECORD, SITES_NAME, KernelSites, code
+from cutecc.timelines.layout import ARMING, NAME, PAIR, SITES_NAME, KernelSites, code
 
 _CONVERGING = {
     # The clock is else read before the barrier resolves: BAR.SYNC.DEFER_BLOCKING lets the warp go on to instructions
@@ -32,6 +32,8 @@ _CONVERGING = {
     "nvvm.cluster.wait": "activemask.b32 m; bar.warp.sync m;",
 }
 """What keeps the order of a barrier and of a read of the clock behind it."""
+_GLOBAL, _CONSTANT = 1, 4
+"""Spaces of memory. What arms is read through the constant cache: each warp reads it, and waits."""
 _FREE = ("arith.constant", "cute.make_int_tuple", "cute.static", "builtin.unrealized_conversion_cast")
 """Operations that become no instructions."""
 
@@ -67,19 +69,19 @@ class RecordTimeline(ModulePass):
                 remark(kernel, "records nothing: it has no waits, barriers or marks")
                 continue
             table = NAME.format(number)
-            with located(kernel), at_start(device.regions[0].blocks[0]):
-                sites = KernelSites(kernel.attributes["sym_name"].value, [each.site for each in found])
-                _variable(table, bytes(ARMING.itemsize), align=16)
-                _variable(SITES_NAME.format(number), msgspec.json.encode(sites), align=1, constant=True)
+            sites = KernelSites(kernel.attributes["sym_name"].value, [each.site for each in found])
+            variables = ir.InsertionPoint.at_block_begin(device.regions[0].blocks[0])
+            variables.insert(_variable(table, bytes(ARMING.itemsize), _CONSTANT))
+            variables.insert(_variable(SITES_NAME.format(number), msgspec.json.encode(sites), _GLOBAL))
             with located(kernel), at_start(kernel.regions[0].blocks[0]):
                 slot = llvm.alloca(llvm_types.pointer(), constant(1, 64), ir.TypeAttr.get(_integer(64)), alignment=8)
-                cursor, limit = timeline_code.start(_address(table))
+                cursor, limit = timeline_code.start(table)
                 llvm.store(cursor, slot)
             for group in _groups(_records(found)):
                 _write(group, slot, limit)
             for last in _ends(kernel):
                 with before(last):
-                    timeline_code.end(llvm.load(_integer(64), slot), _address(table))
+                    timeline_code.end(llvm.load(_integer(64), slot), table)
             remark(kernel, f"records {len(found)} sites")
             number += 1
 
@@ -114,22 +116,35 @@ def _groups(records: Iterable[_Record]) -> Iterator[list[_Record]]:
 
 
 def _write(group: list[_Record], slot: ir.Value, limit: ir.Value) -> None:
-    """All of a group are written, or none: what fits is asked once."""
+    """All of a group are written, or none: what fits is asked once. Two are written at a time, behind the second."""
+    size = PAIR * -(-len(group) // 2)
     with _beside(group[0]):
         cursor = llvm.load(_integer(64), slot)
-        fits = timeline_code.fits(cursor, limit, len(group))
-        llvm.store(computed("arith.addi", cursor, constant(RECORD * len(group), 64)), slot)
-        timeline_code.record(cursor, fits, 0, group[0].code, before=_before_clock(group[0]))
-    for number, each in enumerate(group[1:], 1):
+        fits = timeline_code.fits(cursor, limit, size)
+        llvm.store(computed("arith.addi", cursor, constant(size, 64)), slot)
+        times = [timeline_code.clock(_order(group[0]))]
+    for each in group[1:]:
         with _beside(each):
-            timeline_code.record(cursor, fits, number, each.code, before=_before_clock(each))
+            times.append(timeline_code.clock(_order(each)))
+            if not len(times) % 2:
+                _write_pair(cursor, fits, group, times)
+    if len(group) % 2:
+        with after(times[-1]):
+            _write_pair(cursor, fits, group, times)
+
+
+def _write_pair(cursor: ir.Value, fits: ir.Value, group: list[_Record], times: list[ir.Value]) -> None:
+    """Write the last record, and the one before that is in its pair."""
+    first = (len(times) - 1) // 2 * 2
+    codes = [each.code for each in group[first : len(times)]]
+    timeline_code.write(cursor, fits, first // 2 * PAIR, codes, times[first:])
 
 
 def _beside(record: _Record) -> AbstractContextManager[None]:
     return before(record.operation) if record.is_before else after(record.operation)
 
 
-def _before_clock(record: _Record) -> str:
+def _order(record: _Record) -> str:
     return "" if record.is_before else _CONVERGING.get(record.operation.name, "")
 
 
@@ -141,19 +156,13 @@ def _ends(kernel: ir.Operation) -> Iterator[ir.Operation]:
             yield last
 
 
-def _variable(name: str, content: bytes, *, align: int, constant: bool = False) -> None:
+def _variable(name: str, content: bytes, space: int) -> ir.Operation:
     """A variable in the device's memory, which others find by its name."""
     text = "".join(f"\\{each:02X}" for each in content)
-    kind = "constant " if constant else ""
-    variable = ir.Operation.parse(
-        f'llvm.mlir.global external {kind}@{name}("{text}") {{addr_space = 1 : i32, alignment = {align} : i64}} '
+    return ir.Operation.parse(
+        f'llvm.mlir.global external @{name}("{text}") {{addr_space = {space} : i32, alignment = 16 : i64}} '
         f": !llvm.array<{len(content)} x i8>"
     )
-    ir.InsertionPoint.current.insert(variable)
-
-
-def _address(name: str) -> ir.Value:
-    return llvm.mlir_addressof(llvm_types.pointer(1), name)
 
 
 def _integer(bits: int) -> ir.Type:

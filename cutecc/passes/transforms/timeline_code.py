@@ -5,9 +5,11 @@ The layout of what it writes, and of what arms it, is that of `cutecc.timelines.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from cutecc.ir.inline_assembly import inline_assembly
 from cutecc.ir.mlir import ir
-from cutecc.timelines.layout import HEADER, RECORD
+from cutecc.timelines.layout import HEADER
 
 _PLACE = """
     .reg .pred p, q;
@@ -19,8 +21,8 @@ _PLACE = """
     mul.lo.u32 size, nx, ny; mul.lo.u32 size, size, nz; add.u32 size, size, 31; shr.u32 size, size, 5;
     mov.u32 block, %ctaid.z; mov.u32 c, %nctaid.y; mov.u32 d, %ctaid.y; mad.lo.u32 block, block, c, d;
     mov.u32 c, %nctaid.x; mov.u32 d, %ctaid.x; mad.lo.u32 block, block, c, d;
-    ld.global.b64 base, [$TABLE]; ld.global.v2.b32 {first, blocks}, [$TABLE+8];
-    ld.global.v2.b32 {stride, warps}, [$TABLE+16];
+    ld.const.b64 base, [$TABLE]; ld.const.v2.b32 {first, blocks}, [$TABLE+8];
+    ld.const.v2.b32 {stride, warps}, [$TABLE+16];
     sub.u32 block, block, first; setp.lt.u32 p, block, blocks;
     and.b32 lane, tx, 31; setp.eq.and.u32 p, lane, 0, p;
     shr.u32 warp, tx, 5; shr.u32 c, warps, warp; and.b32 c, c, 1; setp.ne.and.u32 p, c, 0, p;
@@ -29,65 +31,71 @@ _PLACE = """
 """Where this warp writes: `base`, where `p` holds, which is for the first lane of a warp that is recorded."""
 
 
-def start(table: ir.Value) -> tuple[ir.Value, ir.Value]:
+def start(table: str) -> tuple[ir.Value, ir.Value]:
     """Behind what address to write next, and the lower half of where to stop; zeros for who records nothing.
 
-    A region that has been written to is of an earlier launch, and is left alone.
+    `table` is the variable that arms the kernel. A region that has been written to is of an earlier launch: it is left
+    alone, but for a note of that.
     """
     text = _text(
-        _PLACE.replace("$TABLE", "$2")
+        _PLACE.replace("$TABLE", table)
         + f"""
-    .reg .b64 old; .reg .b32 end, clock;
+    .reg .b64 old; .reg .b32 end, clock; .reg .b16 again;
     mov.b64 old, 0; @p ld.global.b64 old, [base];
-    setp.ne.and.u64 q, old, 0, p; @q red.global.add.u32 [$2+24], 1;
+    mov.b16 again, 1; setp.ne.and.u64 q, old, 0, p; @q st.global.b16 [base+14], again;
     setp.eq.and.u64 p, old, 0, p;
-    mov.u64 time, %globaltimer; mov.u32 clock, %clock; mov.u32 c, %smid;
+    @p mov.u64 time, %globaltimer; @p mov.u32 clock, %clock; @p mov.u32 c, %smid;
     @p st.global.b64 [base], time; @p st.global.v2.b32 [base+8], {{clock, c}};
     cvt.u32.u64 end, base; add.u32 end, end, stride; selp.b32 $1, end, 0, p;
     add.s64 base, base, {HEADER}; selp.b64 $0, base, 0, p;
 """
     )
-    cursor, limit = inline_assembly(text, ("=l", "=r", "l"), (_integer(64), _integer(32)), (table,))
+    cursor, limit = inline_assembly(text, ("=l", "=r"), (_integer(64), _integer(32)), ())
     return cursor, limit
 
 
-def fits(cursor: ir.Value, limit: ir.Value, count: int) -> ir.Value:
-    """Whether so many records have room, 1 or 0."""
+def fits(cursor: ir.Value, limit: ir.Value, size: int) -> ir.Value:
+    """Whether so many bytes have room, 1 or 0."""
     text = _text(
         f"""
     .reg .pred p; .reg .b32 low;
-    cvt.u32.u64 low, $1; add.u32 low, low, {count * RECORD}; setp.le.u32 p, low, $2; selp.b32 $0, 1, 0, p;
+    cvt.u32.u64 low, $1; add.u32 low, low, {size}; setp.le.u32 p, low, $2; selp.b32 $0, 1, 0, p;
 """
     )
     (found,) = inline_assembly(text, ("=r", "l", "r"), (_integer(32),), (cursor, limit), side_effects=False)
     return found
 
 
-def record(cursor: ir.Value, fits: ir.Value, number: int, code: int, *, before: str = "") -> None:
-    """Write a record, the `number`th from `cursor`, where `fits` is not 0; instructions before it order the clock."""
+def clock(order: str) -> ir.Value:
+    """The time now, behind instructions that order it."""
+    (found,) = inline_assembly(_text(f".reg .b32 m; {order} mov.u32 $0, %clock;"), ("=r",), (_integer(32),), ())
+    return found
+
+
+def write(cursor: ir.Value, fits: ir.Value, offset: int, codes: Sequence[int], times: Sequence[ir.Value]) -> None:
+    """Write one record, or two at a time, so many bytes from `cursor`, where `fits` is not 0."""
+    pairs = ", ".join(f"{code}, ${number}" for number, code in enumerate(codes, 2))
     text = _text(
         f"""
-    .reg .pred p; .reg .b32 t, m;
-    {before} mov.u32 t, %clock; setp.ne.u32 p, $1, 0;
-    @p st.global.v2.b32 [$0+{number * RECORD}], {{{code}, t}};
+    .reg .pred p; setp.ne.u32 p, $1, 0; @p st.global.v{2 * len(codes)}.b32 [$0+{offset}], {{{pairs}}};
 """
     )
-    inline_assembly(text, ("l", "r"), (), (cursor, fits))
+    inline_assembly(text, ("l", "r", *("r" for _ in times)), (), (cursor, fits, *times))
 
 
-def end(cursor: ir.Value, table: ir.Value) -> None:
+def end(cursor: ir.Value, table: str) -> None:
     """Write when the warp has ended, and how much it has or would have written."""
     text = _text(
-        _PLACE.replace("$TABLE", "$1")
+        _PLACE.replace("$TABLE", table)
         + """
     .reg .b32 used, clock;
     setp.ge.and.u64 p, $0, base, p; setp.ne.and.u64 p, $0, 0, p;
     sub.s64 offset, $0, base; cvt.u32.u64 used, offset;
-    mov.u64 time, %globaltimer; mov.u32 clock, %clock;
+    @p mov.u64 time, %globaltimer; @p mov.u32 clock, %clock;
     @p st.global.b64 [base+16], time; @p st.global.v2.b32 [base+24], {clock, used};
 """
     )
-    inline_assembly(text, ("l", "l"), (), (cursor, table))
+    inline_assembly(text, ("l",), (), (cursor,))
 
 
 def _text(lines: str) -> str:

@@ -101,9 +101,9 @@ class FakeCall:
         if not first <= block < first + blocks or not int(arming["warps"]) >> warp & 1:
             return
         region = int(arming["base"]) + ((block - first) * self.warps + warp) * stride
-        (header,) = self.memory.at(region, HEADER).view(HEADERS)
+        header = self.memory.at(region, HEADER).view(HEADERS)[0]
         if header["start"]:
-            self.memory.at(address, size).view(ARMING)["repeated"] += 1
+            header["repeated"] = 1
             return
         # A clock of 2 GHz, another zero on each of two multiprocessors, and nearly over its end.
         begin = (0xFFFFFF00 if block % 2 else 5000) + 2 * block

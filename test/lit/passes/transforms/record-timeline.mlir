@@ -5,34 +5,37 @@
 // SOME: error: pass record-timeline: option 'sites' takes 'waits' or 'all', not 'some'
 
 // What arms the kernel, and what its sites are, are variables that others find by their names.
-// CHECK: llvm.mlir.global external @cutecc_timeline_0("{{.*}}") {addr_space = 1 : i32, alignment = 16 : i64}
-// CHECK: llvm.mlir.global external constant @cutecc_timeline_0_sites("{\22kernel\22:\22waits\22,\22sites\22:[
+// CHECK: llvm.mlir.global external @cutecc_timeline_0("{{.*}}") {addr_space = 4 : i32, alignment = 16 : i64}
+// CHECK: llvm.mlir.global external @cutecc_timeline_0_sites("{\22kernel\22:\22waits\22,\22sites\22:[
 // CHECK-SAME: {\22kind\22:\22mark\22,\22name\22:\22load\22,\22file\22:
 // CHECK-SAME: {\22kind\22:\22wait\22,\22name\22:\22mbarrier wait\22,\22barrier\22:\22mbarrier 0\22,
 // CHECK-SAME: {\22kind\22:\22barrier\22,\22name\22:\22barrier\22,\22barrier\22:\22named barrier 0\22,
 // CHECK-SAME: {\22kind\22:\22arrive\22,\22name\22:\22mbarrier arrive\22,\22barrier\22:\22mbarrier 0\22,
 // CHECK-LABEL: gpu.func @waits(
 // CHECK: %[[SLOT:.*]] = llvm.alloca
-// CHECK: %[[ARMING:.*]] = llvm.mlir.addressof @cutecc_timeline_0
-// CHECK: llvm.inline_asm has_side_effects {{.*}}%globaltimer{{.*}} %[[ARMING]]
+// CHECK: llvm.inline_asm has_side_effects {{.*}}ld.const.b64 base, [cutecc_timeline_0]{{.*}}%globaltimer
 // A mark is where it stands.
 // CHECK: iket.range_push("load")
-// CHECK: mov.u32 t, %clock;{{.*}} [$0+0], {5, t}
+// CHECK: %[[TIME:.*]] = llvm.inline_asm has_side_effects {{.*}}%clock
+// CHECK-NEXT: st.global.v2.b32 [$0+0], {5, $2}; {{.*}}%[[TIME]]
 // CHECK: scf.for
-// All that a turn writes fits, or none of it. The barrier begins where the wait ends, and orders the clock behind it.
-// CHECK: llvm.load %[[SLOT]]
-// CHECK: add.u32 low, low, 32; setp.le.u32
-// CHECK: %clock;{{.*}} [$0+0], {9, t}
+// All that a turn writes fits, or none of it; two are written at a time. The barrier begins where the wait ends, and
+// orders the clock behind it.
+// CHECK: %[[CURSOR:.*]] = llvm.load %[[SLOT]]
+// CHECK-NEXT: %[[FITS:.*]] = llvm.inline_asm {{.*}}add.u32 low, low, 32; setp.le.u32
+// CHECK: %[[BEGIN:.*]] = llvm.inline_asm has_side_effects {{.*}}%clock
 // CHECK-NEXT: nvvm.mbarrier.try_wait.parity
-// CHECK-NEXT: %clock;{{.*}} [$0+8], {10, t}
+// CHECK-NEXT: %[[END:.*]] = llvm.inline_asm has_side_effects {{.*}}%clock
+// CHECK-NEXT: st.global.v4.b32 [$0+0], {9, $2, 10, $3}; {{.*}} %[[CURSOR]], %[[FITS]], %[[BEGIN]], %[[END]]
 // CHECK-NEXT: nvvm.barrier
-// CHECK-NEXT: bar.warp.sync -1; mov.u32 t, %clock;{{.*}} [$0+16], {14, t}
+// CHECK-NEXT: %[[MET:.*]] = llvm.inline_asm has_side_effects {{.*}}bar.warp.sync -1; mov.u32 $0, %clock
 // CHECK-NEXT: nvvm.mbarrier.arrive
-// CHECK-NEXT: %clock;{{.*}} [$0+24], {16, t}
+// CHECK-NEXT: %[[ARRIVED:.*]] = llvm.inline_asm has_side_effects {{.*}}%clock
+// CHECK-NEXT: st.global.v4.b32 [$0+16], {14, $2, 16, $3}; {{.*}} %[[CURSOR]], %[[FITS]], %[[MET]], %[[ARRIVED]]
 // CHECK: iket.range_pop
-// CHECK: [$0+0], {23, t}
+// CHECK: st.global.v4.b32 [$0+0], {23, $2, 25, $3};
 // CHECK: %[[LAST:.*]] = llvm.load %[[SLOT]]
-// CHECK: %globaltimer{{.*}} %[[LAST]],
+// CHECK-NEXT: {{.*}}%globaltimer{{.*}} %[[LAST]]
 // CHECK-NEXT: gpu.return
 
 // WAITS-LABEL: gpu.func @waits(
