@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,9 @@ from cutecc.timelines.timeline import Lane
 
 FEWEST_TURNS = 4
 """Of a loop that has a steady state: the first and the last turn are no part of it."""
+_MOST_IN_BURST = 8
+_UNEVEN = 0.2
+_BURST = 0.4
 _LONGEST = 512
 """Sites of a turn, at most."""
 
@@ -32,8 +36,32 @@ class Turns:
 
     @property
     def length(self) -> float:
-        """The median time from one turn's beginning to the next one's."""
-        return float(np.median(np.diff(self.starts)[np.diff(self.runs) == 0]))
+        """The time from one turn's beginning to the next one's, over turns that take equally long together."""
+        return float(np.median(self._lengths(self.burst))) / self.burst
+
+    @property
+    def burst(self) -> int:
+        """How many turns take equally long together: where data comes in bursts, some turns wait, and others do not."""
+        alone = _spread(self._lengths(1))
+        if alone < _UNEVEN:
+            return 1
+        for count in range(2, _MOST_IN_BURST + 1):
+            lengths = self._lengths(count)
+            # Turns that waver independently are more even together, too, but not by so much.
+            if len(lengths) > 1 and _spread(lengths) < _BURST * alone / math.sqrt(count):
+                return count
+        return 1
+
+    def _lengths(self, count: int) -> NDArray[np.float64]:
+        """Of so many turns together, that follow each other in one loop."""
+        lengths = self.starts[count:] - self.starts[:-count]
+        return lengths[self.runs[count:] == self.runs[:-count]][::count]
+
+
+def _spread(lengths: NDArray[np.float64]) -> float:
+    """How far they are from their mean, on average, relative to it."""
+    mean = float(lengths.mean())
+    return float(np.abs(lengths - mean).mean()) / mean if mean > 0 else 0.0
 
 
 def steady_turns(lane: Lane, sites: Sequence[Site]) -> Turns | None:

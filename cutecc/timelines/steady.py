@@ -87,6 +87,11 @@ class _FoldedWarp:
     numbers: NDArray[np.intp]
     """Of each row which of the block's periods it is."""
 
+    def shift(self, periods: int, period: float) -> None:
+        """Count them to later periods."""
+        self.numbers = self.numbers + periods
+        self.offsets = self.offsets - periods * period
+
 
 @dataclass(eq=False)
 class _FoldedBlock:
@@ -135,7 +140,7 @@ class _Block:
                 left_out.append(
                     f"a turn of warp {lanes[number].warp} takes {1 / ratio if ratio else 0:.3g} of the others'"
                 )
-        together = math.lcm(*(each.denominator for each in fits.values()))
+        together = math.lcm(of_guide.burst, *(each.denominator for each in fits.values()))
         begins, runs = of_guide.starts[::together], of_guide.runs[::together]
         whole = np.flatnonzero(np.diff(runs) == 0)
         if together > _MOST_TURNS or not len(whole):
@@ -198,18 +203,17 @@ def _joined(blocks: Sequence[_FoldedBlock], timeline: Timeline) -> Steady:
 def _median(
     number: int, blocks: Sequence[_FoldedBlock], period: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Offsets and lengths of a warp's spans; the first begins in the period."""
-    offsets: list[NDArray[np.float64]] = []
-    anchor: float | None = None
-    for block in blocks:
-        found = np.median(block.warps[number].offsets, axis=0)
-        if anchor is None:
-            anchor = float(found[0])
+    """Offsets and lengths of a warp's spans; the first begins in the period. Its turns are counted so in all blocks."""
+    warps = [each.warps[number] for each in blocks]
+    anchor = float(np.median(warps[0].offsets[:, 0]))
+    for warp in warps:
         # Just before the beginning of one period is just before the end of another.
-        offsets.append(found - period * round((float(found[0]) - anchor) / period))
-    lengths = np.concatenate([each.warps[number].lengths for each in blocks])
-    middle = np.median(offsets, axis=0)
-    return middle - period * math.floor(middle[0] / period + 1e-9), np.median(lengths, axis=0)
+        warp.shift(round((float(np.median(warp.offsets[:, 0])) - anchor) / period), period)
+    middle = np.median([np.median(warp.offsets, axis=0) for warp in warps], axis=0)
+    whole = math.floor(float(middle[0]) / period + 1e-9)
+    for warp in warps:
+        warp.shift(whole, period)
+    return middle - whole * period, np.median(np.concatenate([warp.lengths for warp in warps]), axis=0)
 
 
 _Part = tuple[LaneGroup, list[int]]
