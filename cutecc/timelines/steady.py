@@ -72,7 +72,9 @@ def steady_state(timeline: Timeline) -> tuple[Steady | None, str]:
     folded = [each for each in (block.fold(timeline) for block in looping if block.signature == usual) if each]
     if not folded:
         return None, "no block has a whole period in which all warps of the loop take part"
-    return _joined(folded, timeline), ""
+    # Where some blocks get their data in bursts and others do not, their periods have different turns.
+    shape, _ = Counter(each.shape for each in folded).most_common(1)[0]
+    return _joined([each for each in folded if each.shape == shape], timeline), ""
 
 
 @dataclass(eq=False)
@@ -101,6 +103,11 @@ class _FoldedBlock:
     warps: dict[int, _FoldedWarp]
     """By index of the lane."""
     left_out: list[str]
+
+    @property
+    def shape(self) -> tuple[tuple[int, int], ...]:
+        """Which lanes take part, each with how many turns."""
+        return tuple((number, warp.turns) for number, warp in self.warps.items())
 
 
 class _Block:
@@ -185,8 +192,7 @@ def _joined(blocks: Sequence[_FoldedBlock], timeline: Timeline) -> Steady:
     """Medians over the periods of all blocks, of each warp, then over warps that are in step."""
     period = float(np.median([each.period for each in blocks]))
     first = blocks[0]
-    numbers = [number for number in first.warps if all(number in each.warps for each in blocks)]
-    medians = {number: _median(number, blocks, period) for number in numbers}
+    medians = {number: _median(number, blocks, period) for number in first.warps}
     groups = lane_groups(first.block, timeline.sites)
     parts = [part for group in groups for part in _in_step(group, first.block, medians, period)]
     votes = _Votes(blocks, parts, timeline)
