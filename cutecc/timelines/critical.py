@@ -36,7 +36,8 @@ class Step:
     """A part of a critical path."""
 
     lane: int
-    """Index in `BlockTimeline.lanes`, of the warp that the path goes through."""
+    """Index in `BlockTimeline.lanes`, of the warp that the path goes through; of what is in flight or on its way, of the
+    warp that waits for it."""
     start: float
     end: float
     cause: PathCause
