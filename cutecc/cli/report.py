@@ -17,6 +17,7 @@ from cutecc.record.naming import file_name
 from cutecc.report.destination import check_destination, numbered
 from cutecc.report.ncu import ncu_measures
 from cutecc.report.profile_measures import profile_measures
+from cutecc.report.timeline_picture import timeline_pictures
 from cutecc.report.writing import Report, write_report
 from cutecc.support.harmless import message_text
 
@@ -47,7 +48,7 @@ The record has every stage when it was compiled with --report or --dump-after=al
     "--profile",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Show where the time goes: what cutecc profile --json wrote.",
+    help="Show where the time goes, and timelines: what cutecc profile --json wrote.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON, a list.")
 @click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
@@ -72,9 +73,10 @@ def report(
         *([] if profile is None else profile_measures(_only(records, "--profile", profile), profile)),
         *([] if ncu is None else ncu_measures(_only(records, "--ncu", ncu), ncu)),
     ]
+    timelines = [] if profile is None else timeline_pictures(profile)
     reports: list[Report] = []
     for record, path in zip(records, paths, strict=True):
-        reports.append(write_report(record, path, measures))
+        reports.append(write_report(record, path, measures, timelines))
         if not quiet and not as_json:
             _show(reports[-1])
     if as_json:

@@ -16,13 +16,13 @@ from cutecc.emulator.limits import Budget, Limits, raising
 from cutecc.emulator.machine.block import Block, Cluster
 from cutecc.emulator.machine.decode import decode
 from cutecc.emulator.machine.gang import Gang
-from cutecc.emulator.machine.lanes import WARP, Array, Lanes
+from cutecc.emulator.machine.lanes import WARP, Array
 from cutecc.emulator.machine.layout import offsets_of, size_of
 from cutecc.emulator.machine.machine import Machine, Shape
 from cutecc.emulator.machine.program import Program
 from cutecc.emulator.machine.run import Run
 from cutecc.emulator.machine.schedule import Schedule, make_schedule
-from cutecc.emulator.machine.watch import Watch, Watches
+from cutecc.emulator.machine.watch import Watch
 from cutecc.emulator.memory.memory import Memory
 from cutecc.emulator.memory.names import Names
 from cutecc.emulator.memory.poison import POISON
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from cutecc.emulator.checks.history import History
     from cutecc.emulator.counters.counters import Counters
     from cutecc.emulator.counters.watch import CounterWatch
-    from cutecc.emulator.instructions.operation import Operation
-    from cutecc.emulator.machine.fragment import Waiting
     from cutecc.emulator.memory.allocations import Allocation
     from cutecc.runtime.launch import Launch
 
@@ -153,15 +151,16 @@ def run_wave(
         taken=taken,
     )
     counting: CounterWatch | None = None
-    if options.counters:
-        from cutecc.emulator.counters.watch import CounterWatch
-
-        counting = CounterWatch(program)
     with np.errstate(all="ignore"):
         together = blocks_together(program, launch) if schedule.shares_processors else 1
         _populate(machine, program, wave, schedule, together)
-        steps = _watched(program, machine, options, counting, history, found.stopped)
+        steps = _checked(program, machine, options, history, found.stopped)
         run = Run(program, machine, schedule, steps, budget)
+        if options.counters:
+            from cutecc.emulator.counters.watch import CounterWatch
+
+            counting = counter = CounterWatch(program)
+            run.add_watch(lambda program, machine: counter)
         if started is not None:
             started(run)
         try:
@@ -223,37 +222,14 @@ def _registers(program: Program, warps: int) -> list[Array]:
     return [by_width[width] for width in program.widths]
 
 
-def _watched(
-    program: Program,
-    machine: Machine,
-    options: EmulatorOptions,
-    counting: CounterWatch | None,
-    history: History,
-    stopped: list[Stopped],
+def _checked(
+    program: Program, machine: Machine, options: EmulatorOptions, history: History, stopped: list[Stopped]
 ) -> Sequence[Step | None]:
-    """Set the machine's watch; the steps, with what has to be done around them."""
-    steps: Sequence[Step | None] = program.steps
-    watches: list[Watch] = []
-    if options.check:
-        from cutecc.emulator.checks.containment import Contained
+    """The program's steps, with what is to be checked done around them; the checks become the machine's watch."""
+    if not options.check:
+        return program.steps
+    from cutecc.emulator.checks.containment import Contained
 
-        checks = Contained(machine, program, options.check, history, stopped)
-        watches.append(checks)
-        steps = checks.steps
-    if counting is not None:
-        watches.append(counting)
-        steps = [step and _counted(step, operation) for step, operation in zip(steps, program.operations, strict=True)]
-    if watches:
-        machine.watch = watches[0] if len(watches) == 1 else Watches(watches)
-    return steps
-
-
-def _counted(step: Step, operation: Operation) -> Step:
-    def counted(gang: Gang, lanes: Lanes) -> Waiting | None:
-        waiting = step(gang, lanes)
-        gone = lanes if waiting is None else lanes.only(~waiting.mask)
-        if gone.any():
-            gang.machine.watch.executed(gang, gone, operation)
-        return waiting
-
-    return counted
+    checks = Contained(machine, program, options.check, history, stopped)
+    machine.watch = checks
+    return checks.steps

@@ -28,6 +28,7 @@ from cutecc.report.measures import Measure, static_measures
 from cutecc.report.pictures import layout_pictures
 from cutecc.report.sass_table import sass_table
 from cutecc.report.summary import reproducer
+from cutecc.report.timeline_picture import Picture
 from cutecc.report.verdict import verdict_of
 
 _LEVEL = 6
@@ -50,12 +51,15 @@ class Content:
         return share_text(self.mapped, self.instructions) if self.instructions else None
 
 
-def content_of(compilation: Compilation, measures: Sequence[Measure] = ()) -> Content:
-    """The chunks of a record, first its manifest and what to know of it first, with `measures` that it does not hold.
+def content_of(
+    compilation: Compilation, measures: Sequence[Measure] = (), timelines: Sequence[Picture] = ()
+) -> Content:
+    """The chunks of a record, first its manifest and what to know of it first, with `measures` and `timelines` that it
+    does not hold.
 
     A part that cannot be made is left out, and a warning in the page says why: there is a page of what failed, too.
     """
-    return _Collector(compilation, measures).content()
+    return _Collector(compilation, measures, timelines).content()
 
 
 def manifest_chunk(compilation: Compilation) -> Chunk:
@@ -69,9 +73,10 @@ def manifest_chunk(compilation: Compilation) -> Chunk:
 
 
 class _Collector:
-    def __init__(self, compilation: Compilation, measures: Sequence[Measure]) -> None:
+    def __init__(self, compilation: Compilation, measures: Sequence[Measure], timelines: Sequence[Picture]) -> None:
         self._compilation = compilation
         self._measured = measures
+        self._recorded = timelines
         self._code = Code(compilation)
         self._troubles: list[Remark] = []
         self._stages: Stages | None = None
@@ -90,6 +95,7 @@ class _Collector:
             *self._part("history of lines", self._history),
             *self._part("layouts", self._layouts),
             *self._part("measures", self._measures),
+            *self._part("timeline", self._timelines),
         ]
         first = self._part("verdict", self._verdict)
         resumed = [Remark("note", f"this was {compilation.resumed}")] if compilation.resumed else []
@@ -179,3 +185,7 @@ class _Collector:
             yield Chunk.of("measures", [each.description for each in measures])
         for number, each in enumerate(measures):
             yield Chunk.of(f"measure:{number}", each.points)
+
+    def _timelines(self) -> Iterator[Chunk]:
+        for number, picture in enumerate(self._recorded):
+            yield Chunk.of(f"timeline:{number}", picture.in_files(self._lines.sources))

@@ -47,22 +47,29 @@ class _Kernel(msgspec.Struct):
         return (each for line in self.lines for each in line.instructions)
 
 
+_NOTHING = msgspec.Raw(b"null")
+
+
 class _Profile(msgspec.Struct):
     title: str
     device: str
     period_cycles: int
     kernels: list[_Kernel]
+    timeline: msgspec.Raw = _NOTHING
+    """`cutecc.report.timeline_picture` reads it."""
 
 
 def profile_measures(compilation: Compilation, path: str | Path) -> list[Measure]:
     """A measure for each profile in the file at `path` that has kernels of the record: samples, with their reasons.
 
     Raises `UsageError` where the file cannot be read, is no profile, has none of the record's kernels, or is of another
-    build of one.
+    build of one. A profile may be a timeline alone.
     """
     path, functions = Path(path), Code(compilation).functions_by_file
     profiles = _read(path)
     named = {each.name: each for found in functions.values() for each in found}
+    if not any(each.kernels for each in profiles) and any(bytes(each.timeline) != b"null" for each in profiles):
+        return []
     if not named:
         raise UsageError(f"the record of {compilation.name} has no SASS, to which samples belong")
     measures: list[Measure] = []

@@ -30,3 +30,29 @@ class Site(msgspec.Struct, frozen=True, omit_defaults=True):
     file: str = ""
     line: int = 0
     """Of the user's Python, 1 for the first; 0 where it is not known."""
+
+
+PRODUCTS = "products"
+"""What `Site.barrier` calls products of the own warpgroup, which `wgmma.wait_group` waits for."""
+STORES = "bulk stores"
+"""Copies from shared memory that this thread has begun, in its bulk groups."""
+COPIES = "copies"
+"""Copies that this thread has begun, in its groups of `cp.async`."""
+TENSOR_MEMORY = "tensor memory"
+"""Loads and stores of tensor memory that this warp has begun."""
+CLUSTER = "cluster"
+"""The barrier of all threads of a cluster."""
+
+
+def mbarrier(number: int) -> str:
+    """What `Site.barrier` calls the mbarriers of a kernel, by their number."""
+    return f"mbarrier {number}"
+
+
+def is_mbarrier(barrier: str | None) -> bool:
+    return barrier is not None and barrier.startswith("mbarrier ")
+
+
+def named_barrier(number: int) -> str:
+    """One of the 16 barriers of a block; 0 is that of `sync_threads`."""
+    return f"named barrier {number}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -30,6 +31,11 @@ class Lane:
     starts: NDArray[np.float64]
     ends: NDArray[np.float64]
     """Of each span; equal for what is an instant."""
+
+    def plain(self, sites: Sequence[Site]) -> NDArray[np.bool_]:
+        """Which spans are no marks: these follow each other."""
+        kinds = np.array([each.kind != "mark" for each in sites], np.bool_)
+        return kinds[self.sites]
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,6 +6,7 @@ import "./viewer.css";
 import "./editor/editor.css";
 import "./panels/details.css";
 import "./pair/pair.css";
+import "./timeline/timeline.css";
 import { PairShell } from "./pair/shell";
 import { Shell } from "./shell";
 import { start } from "./start";

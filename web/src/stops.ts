@@ -45,7 +45,16 @@ export function stopsOf(manifest: Manifest | null, chunks: readonly string[], ll
     const shown = several ? `${title} ${file}` : title;
     found.push({ id: name, kind: "listing", title: shown, step: null, chunk: name, first: null, row: null });
   }
+  found.push(...timelineStops(chunks));
   return found;
+}
+
+function timelineStops(chunks: readonly string[]): Stop[] {
+  const names = chunks.filter((name) => name.startsWith("timeline:"));
+  return names.map((id, number) => {
+    const title = names.length === 1 ? "Timeline" : `Timeline ${number + 1}`;
+    return { id, kind: "timeline", title, step: null, chunk: null, first: null, row: null };
+  });
 }
 
 /** The listings among `chunks`, in their order: what a file is called there, and what it is. */

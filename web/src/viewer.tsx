@@ -20,6 +20,7 @@ import { FailureNotice } from "./failure";
 import { hasColumns, heads as headings, raw } from "./sass/choices";
 import { rowsOf as sassRowsOf, showSass } from "./sass/view";
 import { PairOverview } from "./pair/overview";
+import { TimelineView } from "./timeline/view";
 import { labelOfFirst, labelOfSecond, whyMissing } from "./pair/labels";
 import { PairToolbar } from "./pair/toolbar";
 
@@ -156,7 +157,7 @@ async function update(host: HTMLElement): Promise<void> {
   comparingNow.value = false;
   // The switches of machine code stay while it is shown anew.
   if (document?.kind !== "sass" || against !== null) hasColumns.value = false;
-  if (stop?.kind === "overview") {
+  if (stop?.kind === "overview" || stop?.kind === "timeline") {
     functions.value = [];
     return;
   }
@@ -263,9 +264,12 @@ export function Viewer() {
     };
     return () => [leave, stopUpdating, stopFolding, stopMarking, stopRevealing, stopNarrowing].forEach((end) => end());
   }, []);
+  const timeline = stop.value?.kind === "timeline" ? stop.value.id : null;
   return (
     <main class="viewer" id="text" aria-label="Module">
-      {pair.value === null ? (
+      {timeline !== null ? (
+        <TimelineView key={timeline} chunk={timeline} />
+      ) : pair.value === null ? (
         <>
           <Toolbar />
           <FailureNotice alone={message.value !== "" && !comparingNow.value} />

@@ -11,6 +11,7 @@ const VIEWS: { name: string; made: string; fragment: string; keys?: string[] }[]
   { name: "resources beside a listing", made: "elementwise_add", fragment: "#stage=listing:elementwise_add.sass&tab=resources" },
   { name: "functions and their call sites", made: "gemm", fragment: "#tab=functions" },
   { name: "machine code with its columns", made: "gemm", fragment: "#stage=listing:Gemm.sass", keys: ["e", "ArrowDown", "ArrowDown", "End"] },
+  { name: "a timeline", made: "timeline", fragment: "#stage=timeline:0" },
   { name: "spills", made: "spilling", fragment: "#stage=listing:scale.sass&line=120" },
   { name: "a search, beside remarks", made: "elementwise_add", fragment: "#tab=remarks", keys: ["/", "a", "d", "d"] },
   { name: "the keys", made: "elementwise_add", fragment: "", keys: ["?"] },
@@ -36,7 +37,7 @@ test("landmarks and headings for screen readers", async ({ page: tab }) => {
 for (const { name, made, fragment, keys = [] } of VIEWS)
   test(`no violation of WCAG, light and dark: ${name}`, async ({ page: tab }) => {
     await open(tab, page(made), fragment);
-    await expect(tab.locator(".editors .cm-line, .viewer .message, .overview").first()).toBeVisible();
+    await expect(tab.locator(".editors .cm-line, .viewer .message, .overview, .timeline").first()).toBeVisible();
     if (name !== "how two records compare") await expect(tab.locator(".source-pane .cm-line").first()).toBeVisible();
     for (const key of keys) await tab.keyboard.press(key);
     if (name.startsWith("a search")) await expect(tab.locator(".hit").first()).toBeVisible();

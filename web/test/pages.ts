@@ -13,7 +13,7 @@ export const BUILT = path.join(REPOSITORY, "build", "web");
 export const CUTECC = process.env["CUTECC"] ?? path.join(REPOSITORY, ".venv", "bin", "cutecc");
 
 export type Made =
-  | "gemm" | "elementwise_add" | "spilling" | "failed" | "cut-off" | "cut-off-early" | "rolled" | "pair" | "edited" | "pair-edited";
+  | "gemm" | "elementwise_add" | "spilling" | "failed" | "cut-off" | "cut-off-early" | "rolled" | "pair" | "edited" | "pair-edited" | "timeline";
 
 /** The file of a page. */
 export function page(name: string): string {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -15,9 +15,11 @@ from cutecc.emulator.machine.control import Way
 from cutecc.emulator.machine.fragment import Fragment, Waiting
 from cutecc.emulator.machine.lanes import WARP, Array, Lanes, Mask, rows_of
 from cutecc.emulator.machine.stuck import Stuck, stuck_lines
+from cutecc.emulator.machine.watch import Watch, Watches
 from cutecc.errors import DeadlockError, LimitError
 
 if TYPE_CHECKING:
+    from cutecc.emulator.instructions.operation import Operation
     from cutecc.emulator.limits import Budget
     from cutecc.emulator.machine.gang import Gang
     from cutecc.emulator.machine.machine import Machine
@@ -62,6 +64,15 @@ class Run:
         """How often in a row they had changed by then."""
         self._last: Fragment | None = None
         """Who went last."""
+
+    def add_watch(self, make: Callable[[Program, Machine], Watch]) -> None:
+        """Have one more watch see the run, which has not begun."""
+        machine, program = self._machine, self._program
+        before, watch = machine.watch, make(program, machine)
+        if watch.counts and not before.counts:
+            pairs = zip(self._steps, program.operations, strict=True)
+            self._steps = [step and _counted(step, operation) for step, operation in pairs]
+        machine.watch = Watches([before, watch]) if before.listens else watch
 
     def __call__(self) -> None:
         """Until all threads have exited. Raises `EmulatorError`; `DeadlockError` and `LimitError` are of them."""
@@ -329,6 +340,19 @@ class Run:
                 part = f"{len(threads)} thread{'s' * (len(threads) > 1)} from lane {first % WARP} on"
             what = fragment.waiting.what(row) if fragment.waiting else "something to change"
             yield Stuck(fragment.gang.blocks[row].name, first // WARP, part, operation.where, what)
+
+
+def _counted(step: Step, operation: Operation) -> Step:
+    """The step, which tells the machine's watch that it was executed."""
+
+    def counted(gang: Gang, lanes: Lanes) -> Waiting | None:
+        waiting = step(gang, lanes)
+        gone = lanes if waiting is None else lanes.only(~waiting.mask)
+        if gone.any():
+            gang.machine.watch.executed(gang, gone, operation)
+        return waiting
+
+    return counted
 
 
 def _rank(fragment: Fragment) -> tuple[int, int, int]:

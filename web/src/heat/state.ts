@@ -55,6 +55,11 @@ async function need(numbers: readonly number[]): Promise<void> {
   points.value = new Map([...points.peek(), ...missing.map((number, at): [number, Points[]] => [number, found[at] ?? []])]);
 }
 
+/** Have the samples loaded. */
+export function needSamples(): void {
+  void need(measures.peek().flatMap((each, number) => (each.is_sampled === true ? [number] : [])));
+}
+
 /** Called once, when the manifest is there. */
 export function startHeat(): void {
   whenIdle(() => {

@@ -1,0 +1,168 @@
+"""The timelines in what `cutecc profile --json` wrote, for the page to draw."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from cutecc.errors import RecordError, UsageError
+from cutecc.record.plain_file import read_plain
+from cutecc.support.harmless import one_line
+from cutecc.support.malformed import MALFORMED
+
+_LONGEST = 1 << 28
+"""Bytes of a file that is read."""
+
+
+class _Site(msgspec.Struct):
+    kind: str
+    name: str
+    barrier: str | None
+    file: str
+    line: int
+
+
+class _Spans(msgspec.Struct):
+    sites: list[int]
+    starts: list[float]
+    lengths: list[float]
+
+
+class _Group(msgspec.Struct):
+    role: str
+    warps: list[int]
+    title: str
+
+
+class _Lane(msgspec.Struct):
+    warp: int
+    role: str
+    start: float
+    end: float
+    spans: _Spans
+    ended: list[int]
+    ended_by: list[tuple[int, int] | None]
+
+
+_Part = tuple[int, float, float, str, int]
+
+
+class _Share(msgspec.Struct):
+    cause: str
+    file: str
+    line: int
+    time: float
+    share: float
+
+
+class _Block(msgspec.Struct):
+    kernel: str
+    launch: int
+    block: int
+    processor: int
+    why: list[str]
+    start: float
+    end: float
+    kept: list[tuple[float, float]]
+    groups: list[_Group]
+    lanes: list[_Lane]
+    path: list[_Part]
+    shares: list[_Share]
+
+
+class _FoldedLane(_Group):
+    turns: int
+    spans: _Spans
+    ended: list[int]
+    ended_by: list[tuple[int, int] | None]
+
+
+class _Steady(msgspec.Struct):
+    period: float
+    periods: int
+    blocks: int
+    left_out: list[str]
+    lanes: list[_FoldedLane]
+    path: list[_Part]
+    shares: list[_Share]
+
+
+class _Slowdown(msgspec.Struct):
+    recorded: float
+    idle: float
+    plain: float | None
+
+
+class _Line(msgspec.Struct):
+    file: str
+    line: int
+    share: float
+
+
+class Picture(msgspec.Struct):
+    """What `cutecc.timelines.document.timeline_dict` gives, and of what run it is."""
+
+    unit: Literal["ns", "instructions"]
+    device: str
+    slowdown: _Slowdown | None
+    notes: list[str]
+    lost: int
+    recorded_blocks: int
+    sites: list[_Site]
+    lines: list[_Line]
+    blocks: list[_Block]
+    steady: _Steady | None
+    why_no_steady: str
+    title: str = ""
+
+    def in_files(self, files: Collection[str]) -> Picture:
+        """With the names that the record has for its files: a GPU's machine may have them elsewhere."""
+        names = {each.file for each in [*self.sites, *self.lines]}
+        known = {name: _same_file(name, files) for name in names}
+        shares = [each for block in self.blocks for each in block.shares]
+        shares += self.steady.shares if self.steady else []
+        for each in [*self.sites, *self.lines, *shares]:
+            each.file = known.get(each.file, each.file)
+        return self
+
+
+class _Profile(msgspec.Struct):
+    title: str
+    timeline: Picture | None = None
+
+
+def timeline_pictures(path: str | Path) -> list[Picture]:
+    """The timelines in the file at `path`. Raises `UsageError` where it cannot be read, or is no profile."""
+    path = Path(path)
+    try:
+        profiles = msgspec.json.decode(read_plain(path, _LONGEST), type=list[_Profile])
+    except OSError as failure:
+        raise UsageError(f"cannot read {path}: {failure.strerror}") from None
+    except (RecordError, *MALFORMED) as failure:
+        raise UsageError(
+            f"{path} is no profile: {failure}", hints=["cutecc profile … --json FILE writes one"]
+        ) from None
+    found: list[Picture] = []
+    for profile in profiles:
+        if (picture := profile.timeline) is not None:
+            picture.title = one_line(profile.title)
+            found.append(picture)
+    return found
+
+
+def _same_file(name: str, files: Collection[str]) -> str:
+    """The only one of these that ends as the name does, in as many parts as possible."""
+    if name in files or not name:
+        return name
+    parts = name.split("/")
+    for count in range(len(parts), 0, -1):
+        end: Sequence[str] = parts[-count:]
+        same = [file for file in files if file.split("/")[-count:] == end]
+        if len(same) == 1:
+            return same[0]
+        if same:
+            break
+    return name

@@ -1,0 +1,36 @@
+"""Writes what `cutecc profile --json` does, of a made-up recording on the lines of examples/gemm.py."""
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+
+REPOSITORY = Path(__file__).parents[3]
+sys.path.insert(0, str(REPOSITORY / "test" / "unit" / "timelines"))
+
+from pipelines import SITES, Costs, block_of, timeline_of
+
+from cutecc.timelines.document import timeline_dict
+from cutecc.timelines.timeline import Slowdown
+
+LINES = [169, 172, 194, 200, 202, 204, 224, 230, 232, 193]
+# As on the machine with the GPU.
+sites = [
+    msgspec.structs.replace(site, file="/srv/kernels/examples/gemm.py", line=line)
+    for site, line in zip(SITES, LINES, strict=True)
+]
+blocks = [
+    block_of(Costs(flight=flight, product=200), steps=32, consumers=8, number=number)
+    for number, flight in enumerate((600, 640, 700, 1400, 620))
+]
+timeline = replace(timeline_of(blocks, Slowdown(218.3, 208.9, 205.1)), sites=sites)
+profile = {
+    "title": "M=N=K=4096",
+    "device": timeline.device,
+    "period_cycles": 2048,
+    "kernels": [],
+    "timeline": timeline_dict(timeline),
+}
+Path(sys.argv[1]).write_text(json.dumps([profile]))
