@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from cutecc.cli.device import open_device
 from cutecc.cli.files import check_output, is_record
 from cutecc.cli.options import compiler_options, given_compile_options, subject_options
 from cutecc.cli.sizes import settle
-from cutecc.cli.timeline import record_timeline, selection, timeline_options
+from cutecc.cli.timeline import check_timeline, emulate_timeline, record_timeline, timeline_options
 from cutecc.errors import Error, UsageError
 from cutecc.support.output_file import write_output
 
@@ -107,12 +107,17 @@ def _profile_kernel(context: click.Context, input_: str, values: dict[str, Any])
     from cutecc.harness.sizes import parse_sizes
 
     check_input(input_)
-    selection(values)
+    check_timeline(values)
     points = parse_sizes(values["sizes"])
     options = given_compile_options(context, values)
     if not is_record(input_):
         # Lines, their source, and what tells whose an instruction is.
         options = replace(options or CompileOptions(), report=True)
+    if values["timeline"] and values["device"] == "cpu":
+        load = partial(loader(values, None), input_, entry=values["entry"])
+        subject, points = settle(load(options=options and replace(options, line_info=True)), points)
+        _tell([_emulated(subject, sizes, values) for sizes in points], values)
+        return
     with open_device(values["device"]) as device:
         load = partial(loader(values, device.compute_capability), input_, entry=values["entry"])
         subject, points = settle(load(options=options), points)
@@ -160,8 +165,27 @@ def _sample(
                 call()
             device.synchronize()
         filled = fillings(subject.kernel.compilation, getattr(call, "launches", ()), device.multiprocessors)
-    title = ", ".join(f"{name}={value}" for name, value in arguments.sizes.items())
-    return Profiled(title, found.samples, found.kernels, limits_of(measured, filled), launches, timeline)
+    return Profiled(
+        _title(arguments.sizes), found.samples, found.kernels, limits_of(measured, filled), launches, timeline
+    )
+
+
+def _emulated(subject: Subject, sizes: dict[str, int], values: dict[str, Any]) -> Profiled:
+    """The timeline of a kernel on the emulator, at one point of a sweep: nothing is sampled there."""
+    from cutecc.harness.arguments import make_arguments
+    from cutecc.profiling.results import Profiled
+    from cutecc.profiling.samples import Samples
+
+    arguments = make_arguments(subject.specs, subject.workload.outputs, sizes=sizes)
+    arguments.randomize(values["seed"])
+    timeline = emulate_timeline(subject, arguments, values)
+    return Profiled(
+        _title(arguments.sizes), Samples(timeline.device, (0, 0), 0, 0.0, os.getpid(), []), [], timeline=timeline
+    )
+
+
+def _title(sizes: Mapping[str, int]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in sizes.items())
 
 
 def _profile_program(command: Sequence[str], values: dict[str, Any]) -> int:
@@ -194,15 +218,26 @@ def _profile_program(command: Sequence[str], values: dict[str, Any]) -> int:
 
 def _tell(found: Sequence[Profiled], values: dict[str, Any], *, err: bool = False) -> None:
     """Show profiles, on standard error where standard output is the program's, and write them."""
+    from cutecc.cli import timeline_text
     from cutecc.cli.console import Console
     from cutecc.cli.profile_text import show
     from cutecc.profiling.results import profile_dict
+    from cutecc.timelines.writing import write_timeline
 
     console = Console(stderr=err)
     for number, each in enumerate(found):
         if number:
             console.say("")
         show(each, console, top=values["top"], instructions=values["instructions"])
+        if each.timeline is not None:
+            file = _numbered(values["timeline"], number)
+            write_timeline(each.timeline, file)
+            timeline_text.show(each.timeline, file, console)
     if values["json_file"]:
         text = json.dumps([profile_dict(each) for each in found], indent=2) + "\n"
         write_output(values["json_file"], lambda file: file.write(text.encode()))
+
+
+def _numbered(file: Path, number: int) -> Path:
+    """A file for each point of a sweep: `gemm.pftrace`, `gemm-1.pftrace`, …"""
+    return file.with_stem(f"{file.stem}-{number}") if number else file

@@ -37,7 +37,7 @@ def show(profiled: Profiled, console: Console, *, top: int, instructions: bool =
     samples = profiled.samples
     if profiled.title:
         console.say(f"{profiled.title} on {samples.device}", style="bold")
-    for line in (*_head(profiled.limits), *_notes(profiled)):
+    for line in (*_head(profiled.limits), *(_notes(profiled) if samples.period else ())):
         console.say(line)
     for kernel in profiled.kernels:
         console.say("")

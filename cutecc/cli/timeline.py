@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from cutecc.cli.files import check_output
 from cutecc.cli.options import apply_all
 from cutecc.errors import UsageError
 
 if TYPE_CHECKING:
+    from cutecc.cli.subject import Subject
+    from cutecc.harness.arguments import Arguments
     from cutecc.runtime.workspace import Workspace
     from cutecc.timelines.recording import Recorded, Selection
     from cutecc.timelines.timeline import Timeline
@@ -54,12 +57,26 @@ def selection(values: dict[str, Any]) -> Selection:
     return Selection(blocks.start, len(blocks), warps)
 
 
+def check_timeline(values: dict[str, Any]) -> None:
+    """Raise `UsageError` for options that ask for what cannot be."""
+    from cutecc.timelines.writing import check_name
+
+    selection(values)
+    if values["timeline"]:
+        check_name(values["timeline"])
+        check_output(values["timeline"])
+        return
+    if given := [f"--{name}" for name in ("blocks", "warps") if values[name] is not None]:
+        raise UsageError(f"{', '.join(given)}: of a timeline, and --timeline FILE is not given")
+
+
 def record_timeline(
     call: Callable[[], object], plain: Callable[[], object] | None, device: Workspace, values: dict[str, Any]
 ) -> Timeline:
     """Record a call that is prepared, and time it beside `plain`. Raises `ProfilingError`, `LaunchError`."""
     from cutecc.timelines.recording import Recorder
     from cutecc.timelines.records import timeline_of
+    from cutecc.timelines.roles import with_roles
     from cutecc.timelines.slowdown import measure_slowdown
 
     with device.scope():
@@ -67,7 +84,23 @@ def record_timeline(
         call()
         records = [each for number in range(values["launches"]) for each in recorder.record(number)]
         slowdown = measure_slowdown(device, recorder, call, plain)
-    return timeline_of(records, device.name, slowdown=slowdown)
+    return with_roles(timeline_of(records, device.name, slowdown=slowdown))
+
+
+def emulate_timeline(subject: Subject, arguments: Arguments, values: dict[str, Any]) -> Timeline:
+    """The timeline that the emulator makes of a call, in instructions. Raises as the emulator does."""
+    from cutecc.emulator.options import BlockSample, EmulatorOptions
+    from cutecc.timelines.emulated import emulated_timeline
+
+    chosen = selection(values)
+    blocks = None if chosen.blocks is None else BlockSample.parse(range(chosen.first, chosen.first + chosen.blocks))
+    on_cpu = arguments.mapped(lambda tensor: tensor.codes)
+    timeline, _ = emulated_timeline(
+        subject.kernel.emulator, on_cpu, EmulatorOptions(blocks=blocks, seed=values["seed"])
+    )
+    for block in timeline.blocks:
+        block.lanes[:] = [lane for lane in block.lanes if chosen.warps >> lane.warp & 1]
+    return timeline
 
 
 def _range(option: str, text: str, end: int) -> range:

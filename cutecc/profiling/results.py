@@ -11,6 +11,7 @@ import msgspec
 from cutecc.profiling.kernels import ProfiledKernel, SampledInstruction, SampledLine
 from cutecc.profiling.limits import Limits
 from cutecc.profiling.samples import Samples
+from cutecc.timelines.document import timeline_dict
 from cutecc.timelines.timeline import Timeline
 
 
@@ -47,6 +48,8 @@ def profile_dict(profiled: Profiled) -> dict[str, Any]:
     }
     if limits:
         found["limits"] = {**msgspec.to_builtins(limits), "bound": limits.bound}
+    if profiled.timeline is not None:
+        found["timeline"] = timeline_dict(profiled.timeline)
     return found
 
 
