@@ -25,11 +25,11 @@ from cutecc.timelines.layout import ARMING, NAME, PAIR, SITES_NAME, KernelSites,
 _CONVERGING = {
     # The clock is else read before the barrier resolves: BAR.SYNC.DEFER_BLOCKING lets the warp go on to instructions
     # that need nothing of others. Seen on an H200.
-    "nvvm.barrier": "bar.warp.sync -1;",
-    "nvvm.barrier0": "bar.warp.sync -1;",
-    "nvvm.barrier.cta.sync": "activemask.b32 m; bar.warp.sync m;",
-    "nvvm.barrier.cta.red": "activemask.b32 m; bar.warp.sync m;",
-    "nvvm.cluster.wait": "activemask.b32 m; bar.warp.sync m;",
+    "nvvm.barrier": "@p bar.warp.sync -1;",
+    "nvvm.barrier0": "@p bar.warp.sync -1;",
+    "nvvm.barrier.cta.sync": "@p activemask.b32 m; @p bar.warp.sync m;",
+    "nvvm.barrier.cta.red": "@p activemask.b32 m; @p bar.warp.sync m;",
+    "nvvm.cluster.wait": "@p activemask.b32 m; @p bar.warp.sync m;",
 }
 """What keeps the order of a barrier and of a read of the clock behind it."""
 _GLOBAL, _CONSTANT = 1, 4
@@ -78,10 +78,10 @@ class RecordTimeline(ModulePass):
                 cursor, limit = timeline_code.start(table)
                 llvm.store(cursor, slot)
             for group in _groups(_records(found)):
-                _write(group, slot, limit)
+                _write(group, slot, limit, table)
             for last in _ends(kernel):
                 with before(last):
-                    timeline_code.end(llvm.load(_integer(64), slot), table)
+                    timeline_code.end(llvm.load(_integer(64), slot), limit, table)
             remark(kernel, f"records {len(found)} sites")
             number += 1
 
@@ -115,17 +115,17 @@ def _groups(records: Iterable[_Record]) -> Iterator[list[_Record]]:
         yield list(group)
 
 
-def _write(group: list[_Record], slot: ir.Value, limit: ir.Value) -> None:
+def _write(group: list[_Record], slot: ir.Value, limit: ir.Value, table: str) -> None:
     """All of a group are written, or none: what fits is asked once. Two are written at a time, behind the second."""
     size = PAIR * -(-len(group) // 2)
     with _beside(group[0]):
         cursor = llvm.load(_integer(64), slot)
         fits = timeline_code.fits(cursor, limit, size)
         llvm.store(computed("arith.addi", cursor, constant(size, 64)), slot)
-        times = [timeline_code.clock(_order(group[0]))]
+        times = [timeline_code.clock(_order(group[0]), table)]
     for each in group[1:]:
         with _beside(each):
-            times.append(timeline_code.clock(_order(each)))
+            times.append(timeline_code.clock(_order(each), table))
             if not len(times) % 2:
                 _write_pair(cursor, fits, group, times)
     if len(group) % 2:

@@ -11,17 +11,19 @@ from cutecc.ir.inline_assembly import inline_assembly
 from cutecc.ir.mlir import ir
 from cutecc.timelines.layout import HEADER
 
-_PLACE = """
+_REGISTERS = """
     .reg .pred p, q;
-    .reg .b32 tx, ty, tz, nx, ny, nz, warp, block, c, d, first, blocks, stride, warps, lane, size;
+    .reg .b32 tx, ty, tz, nx, ny, nz, warp, block, c, d, first, blocks, stride, warps, lane, size, clock;
     .reg .b64 base, offset, time;
+"""
+_PLACE = """
     mov.u32 tx, %tid.x; mov.u32 ty, %tid.y; mov.u32 tz, %tid.z;
     mov.u32 nx, %ntid.x; mov.u32 ny, %ntid.y; mov.u32 nz, %ntid.z;
     mad.lo.u32 ty, tz, ny, ty; mad.lo.u32 tx, ty, nx, tx;
     mul.lo.u32 size, nx, ny; mul.lo.u32 size, size, nz; add.u32 size, size, 31; shr.u32 size, size, 5;
     mov.u32 block, %ctaid.z; mov.u32 c, %nctaid.y; mov.u32 d, %ctaid.y; mad.lo.u32 block, block, c, d;
     mov.u32 c, %nctaid.x; mov.u32 d, %ctaid.x; mad.lo.u32 block, block, c, d;
-    ld.const.b64 base, [$TABLE]; ld.const.v2.b32 {first, blocks}, [$TABLE+8];
+    ld.const.b64 base, [$TABLE]; ld.const.b32 first, [$TABLE+8];
     ld.const.v2.b32 {stride, warps}, [$TABLE+16];
     sub.u32 block, block, first; setp.lt.u32 p, block, blocks;
     and.b32 lane, tx, 31; setp.eq.and.u32 p, lane, 0, p;
@@ -38,9 +40,11 @@ def start(table: str) -> tuple[ir.Value, ir.Value]:
     alone, but for a note of that.
     """
     text = _text(
-        _PLACE.replace("$TABLE", table)
-        + f"""
-    .reg .b64 old; .reg .b32 end, clock; .reg .b16 again;
+        f"""{_REGISTERS}
+    .reg .b64 old; .reg .b32 end; .reg .b16 again;
+    mov.b64 $0, 0; mov.b32 $1, 0; ld.const.b32 blocks, [{table}+12]; setp.eq.u32 p, blocks, 0;
+    @p bra idle${{:uid}};
+{_PLACE.replace("$TABLE", table)}
     mov.b64 old, 0; @p ld.global.b64 old, [base];
     mov.b16 again, 1; setp.ne.and.u64 q, old, 0, p; @q st.global.b16 [base+14], again;
     setp.eq.and.u64 p, old, 0, p;
@@ -48,6 +52,7 @@ def start(table: str) -> tuple[ir.Value, ir.Value]:
     @p st.global.b64 [base], time; @p st.global.v2.b32 [base+8], {{clock, c}};
     cvt.u32.u64 end, base; add.u32 end, end, stride; selp.b32 $1, end, 0, p;
     add.s64 base, base, {HEADER}; selp.b64 $0, base, 0, p;
+idle${{:uid}}:
 """
     )
     cursor, limit = inline_assembly(text, ("=l", "=r"), (_integer(64), _integer(32)), ())
@@ -66,8 +71,9 @@ def fits(cursor: ir.Value, limit: ir.Value, size: int) -> ir.Value:
     return found
 
 
-def clock(order: str) -> ir.Value:
-    """The time now, behind instructions that order it."""
+def clock(converge: str, table: str) -> ir.Value:
+    """The time now; where the kernel is armed, behind instructions that keep the order of a barrier and the clock."""
+    order = f".reg .pred p; ld.const.b32 m, [{table}+12]; setp.ne.u32 p, m, 0; {converge}" if converge else ""
     (found,) = inline_assembly(_text(f".reg .b32 m; {order} mov.u32 $0, %clock;"), ("=r",), (_integer(32),), ())
     return found
 
@@ -83,19 +89,21 @@ def write(cursor: ir.Value, fits: ir.Value, offset: int, codes: Sequence[int], t
     inline_assembly(text, ("l", "r", *("r" for _ in times)), (), (cursor, fits, *times))
 
 
-def end(cursor: ir.Value, table: str) -> None:
+def end(cursor: ir.Value, limit: ir.Value, table: str) -> None:
     """Write when the warp has ended, and how much it has or would have written."""
     text = _text(
-        _PLACE.replace("$TABLE", table)
-        + """
-    .reg .b32 used, clock;
-    setp.ge.and.u64 p, $0, base, p; setp.ne.and.u64 p, $0, 0, p;
+        f"""{_REGISTERS}
+    .reg .b32 used;
+    setp.eq.u32 q, $1, 0; @q bra idle${{:uid}};
+    ld.const.b32 blocks, [{table}+12];
+{_PLACE.replace("$TABLE", table)}
     sub.s64 offset, $0, base; cvt.u32.u64 used, offset;
     @p mov.u64 time, %globaltimer; @p mov.u32 clock, %clock;
-    @p st.global.b64 [base+16], time; @p st.global.v2.b32 [base+24], {clock, used};
+    @p st.global.b64 [base+16], time; @p st.global.v2.b32 [base+24], {{clock, used}};
+idle${{:uid}}:
 """
     )
-    inline_assembly(text, ("l",), (), (cursor,))
+    inline_assembly(text, ("l", "r"), (), (cursor, limit))
 
 
 def _text(lines: str) -> str:
