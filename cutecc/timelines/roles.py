@@ -79,9 +79,9 @@ def lane_groups(block: BlockTimeline, sites: Sequence[Site]) -> list[LaneGroup]:
 
 
 def _repeated(lane: Lane, sites: Sequence[Site]) -> frozenset[int]:
-    """The sites that a lane comes to more often than twice; where it comes to none, all."""
+    """The sites that a lane comes to at least half as often as to any."""
     found, counts = np.unique(lane.sites[lane.plain(sites)], return_counts=True)
-    return frozenset(found[counts > 2].tolist()) or frozenset(found.tolist())
+    return frozenset(found[2 * counts >= counts.max(initial=0)].tolist())
 
 
 def _ranges(numbers: Sequence[int]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -55,7 +55,7 @@ class Steady:
     blocks: int
     lanes: list[FoldedLane]
     left_out: list[str]
-    """Whose turns do not fit, a sentence each."""
+    """Whose turns do not fit, and why, in words."""
     path: list[Step]
     """The critical path through one period; lanes are those of `lanes`."""
 
@@ -137,16 +137,11 @@ class _Block:
         guide = min(self._turns, key=lambda each: (_RANK[lanes[each].role], -self._turns[each].starts.size, each))
         of_guide = self._turns[guide]
         fits: dict[int, Fraction] = {}
-        left_out: list[str] = []
         for number, each in self._turns.items():
             ratio = of_guide.length / each.length if each.length > 0 else 0.0
             near = Fraction(ratio).limit_denominator(_MOST_TURNS)
             if 0 < near <= _MOST_TURNS and abs(ratio - near) <= _TOLERANCE * ratio:
                 fits[number] = near
-            else:
-                left_out.append(
-                    f"a turn of warp {lanes[number].warp} takes {1 / ratio if ratio else 0:.3g} of the others'"
-                )
         together = math.lcm(of_guide.burst, *(each.denominator for each in fits.values()))
         begins, runs = of_guide.starts[::together], of_guide.runs[::together]
         whole = np.flatnonzero(np.diff(runs) == 0)
@@ -159,7 +154,22 @@ class _Block:
             for number, near in fits.items()
             if (found := _fold(self._turns[number], int(near * together), begins, period, lanes[number])) is not None
         }
-        return _FoldedBlock(period, len(begins), self._block, warps, left_out)
+        return _FoldedBlock(period, len(begins), self._block, warps, self._left_out(fits, warps))
+
+    def _left_out(self, fits: Collection[int], taken: Collection[int]) -> list[str]:
+        """Whose loop is no part of the period, and why."""
+        lanes = self._block.lanes
+        without = [number for number in self._turns if number not in fits]
+        elsewhere = [number for number in fits if number not in taken]
+        reasons = [
+            (without, "left out: a turn takes no simple multiple of the time of the others'"),
+            (elsewhere, "left out: the turns are at other times than those of the others"),
+        ]
+        return [
+            f"{LaneGroup('warp', tuple(lanes[number].warp for number in numbers)).title} {why}"
+            for numbers, why in reasons
+            if numbers
+        ]
 
 
 def _fold(turns: Turns, together: int, begins: NDArray[np.float64], period: float, lane: Lane) -> _FoldedWarp | None:
