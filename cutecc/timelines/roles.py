@@ -55,14 +55,18 @@ def role_of(own: Sequence[Site], every: Iterable[Site]) -> Role:
     A consumer begins products, or waits for its own. A producer begins copies into shared memory. What waits for the
     products of others, or copies out of shared memory, is an epilogue.
     """
-    if any(each.kind == "product" or (each.kind == "wait" and each.barrier == PRODUCTS) for each in own):
+    if any(_is_product(each) for each in own):
         return "consumer"
     copies = {each.barrier for each in own if each.kind == "copy"}
-    if COPIES in copies or any(is_mbarrier(each) for each in copies):
+    if COPIES in copies or any(map(is_mbarrier, copies)):
         return "producer"
     results = {each.barrier for each in every if each.kind == "product"}
-    waits = {each.barrier for each in own if each.kind == "wait" and is_mbarrier(each.barrier)}
+    waits = {each.barrier for each in own if each.kind == "wait"}
     return "epilogue" if STORES in copies or waits & results else "warp"
+
+
+def _is_product(site: Site) -> bool:
+    return site.kind == "product" or (site.kind == "wait" and site.barrier == PRODUCTS)
 
 
 def lane_groups(block: BlockTimeline, sites: Sequence[Site]) -> list[LaneGroup]:
