@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cutecc.timelines.sites import COPIES, PRODUCTS, STORES, Site, is_mbarrier
+from cutecc.timelines.sites import COPIES, PRODUCTS, STORES, Site, SiteKind, is_mbarrier
 from cutecc.timelines.timeline import BlockTimeline, Lane, Role, Timeline
 
 _PLURALS: dict[Role, str] = {"producer": "producers", "consumer": "consumers", "epilogue": "epilogue", "warp": ""}
@@ -55,14 +55,18 @@ def role_of(own: Sequence[Site], every: Iterable[Site]) -> Role:
     A consumer begins products, or waits for its own. A producer begins copies into shared memory. What waits for the
     products of others, or copies out of shared memory, is an epilogue.
     """
-    if any(_is_product(each) for each in own):
+    if any(map(_is_product, own)):
         return "consumer"
-    copies = {each.barrier for each in own if each.kind == "copy"}
+    copies = _barriers(own, "copy")
     if COPIES in copies or any(map(is_mbarrier, copies)):
         return "producer"
-    results = {each.barrier for each in every if each.kind == "product"}
-    waits = {each.barrier for each in own if each.kind == "wait"}
-    return "epilogue" if STORES in copies or waits & results else "warp"
+    takes_results = not _barriers(own, "wait").isdisjoint(_barriers(every, "product"))
+    return "epilogue" if STORES in copies or takes_results else "warp"
+
+
+def _barriers(sites: Iterable[Site], kind: SiteKind) -> set[str]:
+    """Those of the sites of a kind."""
+    return {each.barrier for each in sites if each.kind == kind and each.barrier is not None}
 
 
 def _is_product(site: Site) -> bool:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,19 +63,31 @@ class Steady:
 
 def steady_state(timeline: Timeline) -> tuple[Steady | None, str]:
     """The steady state of the timeline's blocks, a sample of them where they are many; or `None` and why, in words."""
-    blocks = timeline.blocks
-    if len(blocks) > _MOST_BLOCKS:
-        blocks = [blocks[each * (len(blocks) - 1) // (_MOST_BLOCKS - 1)] for each in range(_MOST_BLOCKS)]
-    looping = [found for block in blocks if (found := _Block.of(block, timeline)) is not None]
+    looping = [found for block in _sample(timeline.blocks) if (found := _Block.of(block, timeline)) is not None]
     if not looping:
         return None, f"no warp repeats what it does at least {FEWEST_TURNS} times, for half of its spans"
-    usual, _ = Counter(each.signature for each in looping).most_common(1)[0]
-    folded = [each for each in (block.fold(timeline) for block in looping if block.signature == usual) if each]
+    folded = [each for block in _most(looping, lambda block: block.signature) if (each := block.fold()) is not None]
     if not folded:
         return None, "no block has a whole period in which all warps of the loop take part"
     # Where some blocks get their data in bursts and others do not, their periods have different turns.
-    shape, _ = Counter(each.shape for each in folded).most_common(1)[0]
-    return _joined([each for each in folded if each.shape == shape], timeline), ""
+    return _joined(_most(folded, lambda block: block.shape), timeline), ""
+
+
+def _sample(blocks: Sequence[BlockTimeline]) -> Sequence[BlockTimeline]:
+    """Some of them, evenly spread."""
+    if len(blocks) <= _MOST_BLOCKS:
+        return blocks
+    return [blocks[each * (len(blocks) - 1) // (_MOST_BLOCKS - 1)] for each in range(_MOST_BLOCKS)]
+
+
+_Each = TypeVar("_Each")
+
+
+def _most(each: Sequence[_Each], key: Callable[[_Each], Hashable]) -> list[_Each]:
+    """Those that have in common what most have."""
+    keys = [key(one) for one in each]
+    usual, _ = Counter(keys).most_common(1)[0]
+    return [one for one, its in zip(each, keys, strict=True) if its == usual]
 
 
 @dataclass(eq=False)
@@ -132,7 +145,8 @@ class _Block:
         }
         return cls(block, lane_groups(block, timeline.sites), turns) if turns else None
 
-    def fold(self, timeline: Timeline) -> _FoldedBlock | None:
+    def fold(self) -> _FoldedBlock | None:
+        """The block's whole periods; `None` where there is none."""
         lanes = self._block.lanes
         guide = min(self._turns, key=lambda each: (_RANK[lanes[each].role], -self._turns[each].starts.size, each))
         of_guide = self._turns[guide]

@@ -76,6 +76,11 @@ def test_what_the_document_has() -> None:
     assert waits["ended_by"][0] == [1, 1]
 
 
+def test_blocks_without_a_recorded_warp_are_left_out() -> None:
+    found = timeline_dict(Timeline("ns", "GPU", SITES, [BlockTimeline("k", 0, 0, 0, [])]))
+    assert (found["blocks"], found["steady"]) == ([], None)
+
+
 def test_of_long_blocks_the_ends_are_kept() -> None:
     turns = [10.0 * turn for turn in range(5000)]
     long = Lane(0, "warp", 0.0, 50_000.0, np.zeros(5000, np.int32), np.array(turns), np.array(turns) + 5)
