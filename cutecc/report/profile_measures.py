@@ -46,6 +46,11 @@ class _Kernel(msgspec.Struct):
     def instructions(self) -> Iterator[_Instruction]:
         return (each for line in self.lines for each in line.instructions)
 
+    @property
+    def texts(self) -> dict[int, str]:
+        """By offset."""
+        return {each.offset: each.text for each in self.instructions}
+
 
 _NOTHING = msgspec.Raw(b"null")
 
@@ -67,9 +72,9 @@ def profile_measures(compilation: Compilation, path: str | Path) -> list[Measure
     """
     path, functions = Path(path), Code(compilation).functions_by_file
     profiles = _read(path)
-    named = {each.name: each for found in functions.values() for each in found}
-    if not any(each.kernels for each in profiles) and any(bytes(each.timeline) != b"null" for each in profiles):
+    if _are_timelines(profiles):
         return []
+    named = {each.name: each for found in functions.values() for each in found}
     if not named:
         raise UsageError(f"the record of {compilation.name} has no SASS, to which samples belong")
     measures: list[Measure] = []
@@ -79,8 +84,7 @@ def profile_measures(compilation: Compilation, path: str | Path) -> list[Measure
         for kernel in profile.kernels:
             if (function := named.get(kernel.symbol)) is not None:
                 try:
-                    texts = {each.offset: each.text for each in kernel.instructions}
-                    check_build(path, function, texts, "the profile saw", partly=True)
+                    check_build(path, function, kernel.texts, "the profile saw", partly=True)
                     kernels.append(kernel)
                 except UsageError as other_build:
                     refused.append(other_build)
@@ -90,6 +94,12 @@ def profile_measures(compilation: Compilation, path: str | Path) -> list[Measure
     if not measures:
         raise refused[0] if refused else _no_kernel(path, profiles)
     return measures
+
+
+def _are_timelines(profiles: Sequence[_Profile]) -> bool:
+    """Whether nothing was sampled, but something recorded."""
+    recorded = any(bytes(each.timeline) != bytes(_NOTHING) for each in profiles)
+    return recorded and not any(each.kernels for each in profiles)
 
 
 def _no_kernel(path: Path, profiles: Sequence[_Profile]) -> UsageError:

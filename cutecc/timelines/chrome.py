@@ -52,14 +52,14 @@ def _spans(lane: Lane, track: Track, timeline: Timeline, flows: Flows) -> Iterat
     spans: list[int] = track.spans.tolist()
     for span in spans:
         start, end = float(lane.starts[span]), float(lane.ends[span])
-        place = track.lane, span
+        begun, ended = flows.at(track.lane, span)
         event = {**shown[int(lane.sites[span])], "ts": start / _THOUSAND}
         # Flows connect what has a duration.
-        if end > start or place in flows.begun or place in flows.ended:
+        if end > start or begun or ended:
             yield {"ph": "X", **event, "dur": (end - start) / _THOUSAND}
         else:
             yield {"ph": "i", **event, "s": "t"}
-        for flow in flows.begun.get(place, ()):
+        for flow in begun:
             yield {"ph": "s", "name": "ends", "cat": "flow", **where, "ts": start / _THOUSAND, "id": flow}
-        if (flow := flows.ended.get(place)) is not None:
+        for flow in ended:
             yield {"ph": "f", "bp": "e", "name": "ends", "cat": "flow", **where, "ts": end / _THOUSAND, "id": flow}

@@ -36,8 +36,7 @@ class Step:
     """A part of a critical path."""
 
     lane: int
-    """Index in `BlockTimeline.lanes`, of the warp that the path goes through; of what is in flight or on its way, of the
-    warp that waits for it."""
+    """Index in `BlockTimeline.lanes`: the warp that the path goes through, or that waits for what is on its way."""
     start: float
     end: float
     cause: PathCause

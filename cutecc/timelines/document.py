@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import msgspec
@@ -29,7 +29,8 @@ def timeline_dict(timeline: Timeline) -> dict[str, Any]:
     At most four blocks: one that took as long as half of all, the slowest, the first and the last one. Of long ones
     the beginning and the end are kept. Lanes of the period and of paths are counted as they are listed.
     """
-    timeline = with_roles(timeline)
+    # Of a block all of whose warps were left out there is nothing to draw.
+    timeline = with_roles(replace(timeline, blocks=[block for block in timeline.blocks if block.lanes]))
     steady, why_none = steady_state(timeline)
     return {
         "unit": timeline.unit,

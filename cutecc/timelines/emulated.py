@@ -46,11 +46,13 @@ def emulated_timeline(
     """What the warps of a call do, of the blocks that `options` choose, and what else came of the call.
 
     `arguments` are the call's by name, on the CPU, in place; `show`, `progress` and `started` are as of
-    `Emulator.emulate`, which says what is raised. Raises `UsageError` for a kernel of unknown origin, which runs where
-    nobody can watch it.
+    `Emulator.emulate`, which says what is raised. Raises `UsageError` for checks, and for a kernel of unknown origin,
+    which runs where nobody can watch it.
     """
     if emulator.untrusted:
         raise UsageError("an untrusted kernel runs in a process of its own, which makes no timeline of it")
+    if options.check:
+        raise UsageError("checks and a timeline are two runs", hints=["cutecc sanitize checks"])
     watches: list[LamportWatch] = []
 
     def watch(run: Run) -> None:
@@ -114,7 +116,7 @@ def _lane(warp: int, end: int, events: list[Event], watch: LamportWatch, sites: 
 
 
 _Place = tuple[str, str]
-"""A kernel and a place in the source, or in the PTX where nothing is known of that; all copies of a loop have one."""
+"""What is done, and its place in the source, or in the PTX where that is not known; all copies of a loop have one."""
 
 
 class _Sites:
@@ -185,8 +187,9 @@ def _offset(watch: LamportWatch, key: Hashable) -> int | None:
 
 
 def _place(operation: Operation) -> _Place:
-    location = operation.instruction.location
-    return operation.form.opcode, str(location or operation.index)
+    # One line may wait for what is empty, and arrive at what is full.
+    form, location = operation.form, operation.instruction.location
+    return ".".join((form.opcode, *form.modifiers[:1])), str(location or operation.index)
 
 
 def _numbered(uses: Iterable[set[int]]) -> dict[int, int]:

@@ -84,6 +84,10 @@ def steady_turns(lane: Lane, sites: Sequence[Site]) -> Turns | None:
         spans.append(index[places].reshape(-1, period))
         runs.append(np.full(turns - 2 * dropped, number))
     every = np.concatenate(spans)
+    turn: list[int] = lane.sites[every[0]].tolist()
+    if not any(sites[each].kind in ("wait", "barrier") for each in turn):
+        # It does much of one thing, and waits for nothing.
+        return None
     return Turns(lane.sites[every[0]], every, np.concatenate(runs), lane.starts[every[:, 0]])
 
 

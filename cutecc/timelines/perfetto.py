@@ -7,7 +7,7 @@ together.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,14 +115,12 @@ def _events(lane: Lane, track: Track, names: _Names, flows: Flows) -> bytes:
     pieces = [names.packets[number][is_long] for number, is_long in chosen]
     heads = np.where(lasts, names.begins[numbers], names.instants[numbers])
     for at, span in enumerate(spans if flows.ended else ()):
-        place = track.lane, span
-        begun, ended = flows.begun.get(place, ()), flows.ended.get(place)
-        if begun or ended is not None:
-            lasts[at] = lasts[at] or ended is not None
-            fields = names.fields[int(numbers[at])] + b"".join(fixed64(47, each) for each in begun)
-            first = _event(_BEGIN if lasts[at] else _INSTANT, fields)
+        begun, ended = flows.at(track.lane, span)
+        if begun or ended:
+            lasts[at] |= bool(ended)
+            first = _event(_BEGIN if lasts[at] else _INSTANT, names.fields[chosen[at][0]] + _flows(47, begun))
             heads[at] = len(first)
-            pieces[at] = first + (_event(_END, b"" if ended is None else fixed64(48, ended)) if lasts[at] else b"")
+            pieces[at] = first + (_event(_END, _flows(48, ended)) if lasts[at] else b"")
     if not pieces:
         return b""
     found = np.frombuffer(bytearray(b"".join(pieces)), np.uint8)
@@ -133,6 +131,10 @@ def _events(lane: Lane, track: Track, names: _Names, flows: Flows) -> bytes:
     uuid = np.array([_uuid(track.process, track.thread)], np.int64)
     found[_filled(tails, 2 * PADDED + len(_STAMP))] = padded(uuid)
     return found.tobytes()
+
+
+def _flows(field: int, numbers: Sequence[int]) -> bytes:
+    return b"".join(fixed64(field, each) for each in numbers)
 
 
 _STAMP = varint(_TIMESTAMP << 3)

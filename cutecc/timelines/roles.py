@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cutecc.timelines.sites import COPIES, PRODUCTS, STORES, Site, is_mbarrier
+from cutecc.timelines.sites import COPIES, PRODUCTS, STORES, Site, SiteKind, is_mbarrier
 from cutecc.timelines.timeline import BlockTimeline, Lane, Role, Timeline
 
 _PLURALS: dict[Role, str] = {"producer": "producers", "consumer": "consumers", "epilogue": "epilogue", "warp": ""}
@@ -55,14 +55,22 @@ def role_of(own: Sequence[Site], every: Iterable[Site]) -> Role:
     A consumer begins products, or waits for its own. A producer begins copies into shared memory. What waits for the
     products of others, or copies out of shared memory, is an epilogue.
     """
-    if any(each.kind == "product" or (each.kind == "wait" and each.barrier == PRODUCTS) for each in own):
+    if any(map(_is_product, own)):
         return "consumer"
-    copies = {each.barrier for each in own if each.kind == "copy"}
-    if COPIES in copies or any(is_mbarrier(each) for each in copies):
+    copies = _barriers(own, "copy")
+    if COPIES in copies or any(map(is_mbarrier, copies)):
         return "producer"
-    results = {each.barrier for each in every if each.kind == "product"}
-    waits = {each.barrier for each in own if each.kind == "wait" and is_mbarrier(each.barrier)}
-    return "epilogue" if STORES in copies or waits & results else "warp"
+    takes_results = not _barriers(own, "wait").isdisjoint(_barriers(every, "product"))
+    return "epilogue" if STORES in copies or takes_results else "warp"
+
+
+def _barriers(sites: Iterable[Site], kind: SiteKind) -> set[str]:
+    """Those of the sites of a kind."""
+    return {each.barrier for each in sites if each.kind == kind and each.barrier is not None}
+
+
+def _is_product(site: Site) -> bool:
+    return site.kind == "product" or (site.kind == "wait" and site.barrier == PRODUCTS)
 
 
 def lane_groups(block: BlockTimeline, sites: Sequence[Site]) -> list[LaneGroup]:
@@ -79,9 +87,9 @@ def lane_groups(block: BlockTimeline, sites: Sequence[Site]) -> list[LaneGroup]:
 
 
 def _repeated(lane: Lane, sites: Sequence[Site]) -> frozenset[int]:
-    """The sites that a lane comes to more often than twice; where it comes to none, all."""
+    """The sites that a lane comes to at least half as often as to any."""
     found, counts = np.unique(lane.sites[lane.plain(sites)], return_counts=True)
-    return frozenset(found[counts > 2].tolist()) or frozenset(found.tolist())
+    return frozenset(found[2 * counts >= counts.max(initial=0)].tolist())
 
 
 def _ranges(numbers: Sequence[int]) -> str:

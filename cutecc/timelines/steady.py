@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,26 +56,38 @@ class Steady:
     blocks: int
     lanes: list[FoldedLane]
     left_out: list[str]
-    """Whose turns do not fit, a sentence each."""
+    """Whose turns do not fit, and why, in words."""
     path: list[Step]
     """The critical path through one period; lanes are those of `lanes`."""
 
 
 def steady_state(timeline: Timeline) -> tuple[Steady | None, str]:
     """The steady state of the timeline's blocks, a sample of them where they are many; or `None` and why, in words."""
-    blocks = timeline.blocks
-    if len(blocks) > _MOST_BLOCKS:
-        blocks = [blocks[each * (len(blocks) - 1) // (_MOST_BLOCKS - 1)] for each in range(_MOST_BLOCKS)]
-    looping = [found for block in blocks if (found := _Block.of(block, timeline)) is not None]
+    looping = [found for block in _sample(timeline.blocks) if (found := _Block.of(block, timeline)) is not None]
     if not looping:
         return None, f"no warp repeats what it does at least {FEWEST_TURNS} times, for half of its spans"
-    usual, _ = Counter(each.signature for each in looping).most_common(1)[0]
-    folded = [each for each in (block.fold(timeline) for block in looping if block.signature == usual) if each]
+    folded = [each for block in _most(looping, lambda block: block.signature) if (each := block.fold()) is not None]
     if not folded:
         return None, "no block has a whole period in which all warps of the loop take part"
     # Where some blocks get their data in bursts and others do not, their periods have different turns.
-    shape, _ = Counter(each.shape for each in folded).most_common(1)[0]
-    return _joined([each for each in folded if each.shape == shape], timeline), ""
+    return _joined(_most(folded, lambda block: block.shape), timeline), ""
+
+
+def _sample(blocks: Sequence[BlockTimeline]) -> Sequence[BlockTimeline]:
+    """Some of them, evenly spread."""
+    if len(blocks) <= _MOST_BLOCKS:
+        return blocks
+    return [blocks[each * (len(blocks) - 1) // (_MOST_BLOCKS - 1)] for each in range(_MOST_BLOCKS)]
+
+
+_Each = TypeVar("_Each")
+
+
+def _most(each: Sequence[_Each], key: Callable[[_Each], Hashable]) -> list[_Each]:
+    """Those that have in common what most have."""
+    keys = [key(one) for one in each]
+    usual, _ = Counter(keys).most_common(1)[0]
+    return [one for one, its in zip(each, keys, strict=True) if its == usual]
 
 
 @dataclass(eq=False)
@@ -132,21 +145,17 @@ class _Block:
         }
         return cls(block, lane_groups(block, timeline.sites), turns) if turns else None
 
-    def fold(self, timeline: Timeline) -> _FoldedBlock | None:
+    def fold(self) -> _FoldedBlock | None:
+        """The block's whole periods; `None` where there is none."""
         lanes = self._block.lanes
         guide = min(self._turns, key=lambda each: (_RANK[lanes[each].role], -self._turns[each].starts.size, each))
         of_guide = self._turns[guide]
         fits: dict[int, Fraction] = {}
-        left_out: list[str] = []
         for number, each in self._turns.items():
             ratio = of_guide.length / each.length if each.length > 0 else 0.0
             near = Fraction(ratio).limit_denominator(_MOST_TURNS)
             if 0 < near <= _MOST_TURNS and abs(ratio - near) <= _TOLERANCE * ratio:
                 fits[number] = near
-            else:
-                left_out.append(
-                    f"a turn of warp {lanes[number].warp} takes {1 / ratio if ratio else 0:.3g} of the others'"
-                )
         together = math.lcm(of_guide.burst, *(each.denominator for each in fits.values()))
         begins, runs = of_guide.starts[::together], of_guide.runs[::together]
         whole = np.flatnonzero(np.diff(runs) == 0)
@@ -159,7 +168,22 @@ class _Block:
             for number, near in fits.items()
             if (found := _fold(self._turns[number], int(near * together), begins, period, lanes[number])) is not None
         }
-        return _FoldedBlock(period, len(begins), self._block, warps, left_out)
+        return _FoldedBlock(period, len(begins), self._block, warps, self._left_out(fits, warps))
+
+    def _left_out(self, fits: Collection[int], taken: Collection[int]) -> list[str]:
+        """Whose loop is no part of the period, and why."""
+        lanes = self._block.lanes
+        without = [number for number in self._turns if number not in fits]
+        elsewhere = [number for number in fits if number not in taken]
+        reasons = [
+            (without, "left out: a turn takes no simple multiple of the time of the others'"),
+            (elsewhere, "left out: the turns are at other times than those of the others"),
+        ]
+        return [
+            f"{LaneGroup('warp', tuple(lanes[number].warp for number in numbers)).title} {why}"
+            for numbers, why in reasons
+            if numbers
+        ]
 
 
 def _fold(turns: Turns, together: int, begins: NDArray[np.float64], period: float, lane: Lane) -> _FoldedWarp | None:

@@ -78,6 +78,11 @@ class Flows:
     ended: dict[tuple[int, int], int]
     """By lane and span the number of the flow that ends there."""
 
+    def at(self, lane: int, span: int) -> tuple[Sequence[int], Sequence[int]]:
+        """The flows that begin at a span, and those that end there."""
+        ended = self.ended.get((lane, span))
+        return self.begun.get((lane, span), ()), () if ended is None else (ended,)
+
 
 def flows_of(block: BlockTimeline, timeline: Timeline, first: int) -> Flows:
     """The flows of a block, numbered from `first` on."""

@@ -10,7 +10,7 @@ export default function makePages(): void {
   mkdirSync(BUILT, { recursive: true });
   compile("gemm", ["examples/gemm.py"]);
   const profile = path.join(BUILT, "timeline.json");
-  execFileSync(path.join(path.dirname(CUTECC), "python"), ["web/test/inputs/made_up_timeline.py", profile], { cwd: REPOSITORY, stdio: "pipe" });
+  execFileSync(path.join(path.dirname(CUTECC), "python"), ["web/test/inputs/made_up_timeline.py", profile, path.join(BUILT, "gemm")], { cwd: REPOSITORY, stdio: "pipe" });
   cutecc("report", path.join(BUILT, "gemm"), `--profile=${profile}`, `--output=${page("timeline")}`);
   compile("elementwise_add", ["examples/elementwise_add.py", "--dump-after=cse#1"]);
   compile("conflicts", ["test/unit/passes/analysis/kernels/transpose_naive.py"]);

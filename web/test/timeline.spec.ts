@@ -50,6 +50,21 @@ test("the slowest block waits for memory, and says which copy", async ({ page: t
   expect(await pixels(tab, "Lanes of block 3 on SM 3", "--timeline-copy")).toBeGreaterThan(500);
 });
 
+test("lines by what was recorded, beside what was sampled", async ({ page: tab }) => {
+  await open(tab, page("timeline"), "#stage=timeline:0");
+  const rows = tab.getByRole("region", { name: "Lines", exact: true }).getByRole("row");
+  await expect(rows.first()).toContainText("sampled");
+  const line = rows.filter({ hasText: "gemm.py:202" });
+  await expect(line.getByRole("cell").first()).toHaveText(/^5\d\.\d %$/);
+  const wait = rows.filter({ hasText: "gemm.py:194" });
+  await expect(wait.getByRole("cell").nth(1)).toHaveText(/^\d+\.\d %$/);
+  // It has samples, and no site.
+  const sampled = rows.filter({ hasText: "gemm.py:118" });
+  await expect(sampled.getByRole("cell").first()).toHaveText("–");
+  await wait.getByRole("button").click();
+  await expect(wait.getByRole("button")).toHaveAttribute("aria-pressed", "true");
+});
+
 test("by keyboard alone: walk, hear what is there, zoom, select the line", async ({ page: tab }) => {
   const wrong = watch(tab);
   await open(tab, page("timeline"), "#stage=timeline:0");

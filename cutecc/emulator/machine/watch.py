@@ -104,23 +104,25 @@ EVENTS = [name for name, each in vars(Watch).items() if inspect.isfunction(each)
 
 
 class Watches(Watch):
-    """Tells each of several watches. At most one of them numbers asynchronous operations: the first."""
+    """Tells each of several watches. At most one of them numbers asynchronous operations."""
 
     def __init__(self, watches: Sequence[Watch]) -> None:
+        self._watches = watches
         self.listens = any(watch.listens for watch in watches)
         self.counts = any(watch.counts for watch in watches)
         for event in EVENTS:
-            setattr(self, event, _by_each([getattr(watch, event) for watch in watches]))
+            if event != "spawn":
+                setattr(self, event, _by_each([getattr(watch, event) for watch in watches]))
+
+    def spawn(self, gang: Gang, lanes: Lanes, operation: Operation) -> Agent:
+        return max(watch.spawn(gang, lanes, operation) for watch in self._watches)
 
 
 def _by_each(methods: Sequence[Callable[..., Any]]) -> Callable[..., Any]:
-    """Calls each; gives what the first one does."""
-    first, *others = methods
+    """Calls each."""
 
-    def call(*arguments: Any) -> Any:
-        result = first(*arguments)
-        for method in others:
+    def call(*arguments: Any) -> None:
+        for method in methods:
             method(*arguments)
-        return result
 
     return call

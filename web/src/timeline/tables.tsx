@@ -1,7 +1,10 @@
 /** What the pictures show, as tables. */
 
 import { useEffect } from "preact/hooks";
+import { lineRows } from "../heat/hottest";
 import { allValues, needSamples } from "../heat/state";
+import type { Values } from "../heat/values";
+import { type LineKey, lineKey } from "../panels/chains";
 import { Whose, isShown } from "../panels/ownership";
 import { files, select, shortName, userLines } from "../panels/state";
 import { userLine } from "../store";
@@ -32,9 +35,7 @@ export function Shares({ of, shares, unit }: { of: string; shares: Share[]; unit
         {shown.map((each, i) => (
           <tr key={i}>
             <td class="number">
-              <span class="share-bar" style={{ "--share": `${(100 * each.share).toFixed(1)}%` }}>
-                {percent(each.share)}
-              </span>
+              <Bar share={each.share} />
             </td>
             <td class="number">{amount(unit, each.time)}</td>
             <td>{CAUSES[each.cause]}</td>
@@ -65,11 +66,7 @@ export function LineLink({ file, line }: { file: string; line: number }) {
 export function Lines({ timeline }: { timeline: Timeline }) {
   useEffect(needSamples, []);
   const sampled = allValues.value.find(({ measure }) => measure.is_sampled === true && measure.unit === "samples");
-  const rows = timeline.lines.filter((each) => isShown(each.file) && each.share >= 0.0005).slice(0, MOST_LINES);
-  const samplesOf = (file: string, line: number) => {
-    const found = sampled?.ofLine(file, line)?.self;
-    return sampled === undefined || sampled.total === 0 ? null : (found?.value ?? 0) / sampled.total;
-  };
+  const rows = linesOf(timeline, sampled);
   return (
     <>
       <Whose />
@@ -79,20 +76,28 @@ export function Lines({ timeline }: { timeline: Timeline }) {
         </caption>
         <thead>
           <tr>
-            <th scope="col">recorded</th>
-            {sampled !== undefined && <th scope="col">sampled</th>}
+            <th scope="col" class="number">
+              recorded
+            </th>
+            {sampled !== undefined && (
+              <th scope="col" class="number">
+                sampled
+              </th>
+            )}
             <th scope="col">line</th>
           </tr>
         </thead>
         <tbody>
-          {rows.map(({ file, line, share }) => (
+          {rows.slice(0, MOST_LINES).map(({ file, line, recorded, seen }) => (
             <tr key={`${file}:${line}`}>
               <td class="number">
-                <span class="share-bar" style={{ "--share": `${(100 * share).toFixed(1)}%` }}>
-                  {percent(share)}
-                </span>
+                <Bar share={recorded} />
               </td>
-              {sampled !== undefined && <td class="number">{percent(samplesOf(file, line) ?? 0)}</td>}
+              {sampled !== undefined && (
+                <td class="number">
+                  <Bar share={seen} />
+                </td>
+              )}
               <td>
                 <LineLink file={file} line={line} />
               </td>
@@ -101,6 +106,38 @@ export function Lines({ timeline }: { timeline: Timeline }) {
         </tbody>
       </table>
     </>
+  );
+}
+
+interface LineShares {
+  file: string;
+  line: number;
+  /** Null where nothing of the line was recorded, or sampled. */
+  recorded: number | null;
+  seen: number | null;
+}
+
+/** Lines of which something was recorded, or that have a good part of the samples. */
+function linesOf(timeline: Timeline, sampled: Values | undefined): LineShares[] {
+  const found = new Map<LineKey, LineShares>();
+  for (const { file, line, share } of timeline.lines)
+    if (isShown(file) && share >= 0.0005) found.set(lineKey(file, line), { file, line, recorded: share, seen: null });
+  for (const { place, self } of sampled === undefined ? [] : lineRows(sampled, files.value, isShown)) {
+    if (!("file" in place) || self === null || sampled === undefined) continue;
+    const [key, seen] = [lineKey(place.file, place.line), self / (sampled.total || 1)];
+    const known = found.get(key);
+    if (known !== undefined) known.seen = seen;
+    else if (seen >= 0.01) found.set(key, { ...place, recorded: null, seen });
+  }
+  return [...found.values()].sort((a, b) => Math.max(b.recorded ?? 0, b.seen ?? 0) - Math.max(a.recorded ?? 0, a.seen ?? 0));
+}
+
+function Bar({ share }: { share: number | null }) {
+  if (share === null) return <span class="muted">–</span>;
+  return (
+    <span class="share-bar" style={{ "--share": `${(100 * share).toFixed(1)}%` }}>
+      {percent(share)}
+    </span>
   );
 }
 

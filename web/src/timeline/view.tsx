@@ -164,7 +164,7 @@ function SteadyPicture({ timeline, steady }: { timeline: Timeline; steady: Stead
         Medians of {count(steady.periods, "period")} of {count(steady.blocks, "block")}. What goes on beyond the right edge is what went on at the left one.
       </p>
       {steady.left_out.map((why) => (
-        <p key={why}>{why}: it is left out.</p>
+        <p key={why}>{`${why.charAt(0).toUpperCase()}${why.slice(1)}.`}</p>
       ))}
       <Chart name="Lanes of one period" picture={picture} timeline={timeline} onWindow={setWindow} />
       <SpanTable picture={picture} timeline={timeline} window={window} />

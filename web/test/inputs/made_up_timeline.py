@@ -1,4 +1,7 @@
-"""Writes what `cutecc profile --json` does, of a made-up recording on the lines of examples/gemm.py."""
+"""Writes what `cutecc profile --json` does, of a made-up recording, and of samples, of examples/gemm.py.
+
+Arguments: the file, and the folder of the record.
+"""
 
 import json
 import sys
@@ -12,6 +15,8 @@ sys.path.insert(0, str(REPOSITORY / "test" / "unit" / "timelines"))
 
 from pipelines import SITES, Costs, block_of, timeline_of
 
+from cutecc.cli.records import read_records
+from cutecc.report.code import Code
 from cutecc.timelines.document import timeline_dict
 from cutecc.timelines.timeline import Slowdown
 
@@ -26,11 +31,22 @@ blocks = [
     for number, flight in enumerate((600, 640, 700, 1400, 620))
 ]
 timeline = replace(timeline_of(blocks, Slowdown(218.3, 208.9, 205.1)), sites=sites)
+(record,) = read_records(Path(sys.argv[2]), None)
+((function,),) = Code(record).functions_by_file.values()
+
+
+def sampled(offset: int, text: str) -> dict[str, object]:
+    """Three of four samples are of waits for barriers."""
+    samples = 300 if "SYNCS" in text else 1
+    return {"offset": offset, "text": text, "samples": samples, "reasons": {"smsp__pcsamp_warps_issue_stalled_wait": samples}}
+
+
+instructions = [sampled(each.offset, each.text) for each in function.instructions]
 profile = {
     "title": "M=N=K=4096",
     "device": timeline.device,
     "period_cycles": 2048,
-    "kernels": [],
+    "kernels": [{"symbol": function.name, "lines": [{"instructions": instructions}]}],
     "timeline": timeline_dict(timeline),
 }
 Path(sys.argv[1]).write_text(json.dumps([profile]))
