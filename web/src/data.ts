@@ -114,6 +114,19 @@ export interface LineHistory {
   events: HistoryEvent[];
   ptx: number;
   sass: number;
+  /** Who unrolled it, in this order; missing in older pages. */
+  copies?: Copies[];
+}
+
+/** That a line is there several times; of a loop's own line, that its body is. */
+export interface Copies {
+  by: "trace" | "pass" | "LLVM" | "ptxas";
+  /** How many there are from then on, in all. */
+  times: number;
+  /** Of a loop's own line, the first and the last line of the body. */
+  body?: [first: number, last: number];
+  /** Position of the pass. */
+  step?: number;
 }
 
 /** Chunk `history`. */

@@ -69,6 +69,16 @@ test("a line that is folded away says by which pass", async ({ page: tab }) => {
   await expect(tab.locator(".panel.history")).toContainText("Nothing is left: removed by cute-fold-static.");
 });
 
+test("the history of a loop that the trace unrolled says so, not that all of it is gone", async ({ page: tab }) => {
+  await open(tab, page("elementwise_add"), "#stage=0");
+  await tab.locator(".source-editor .cm-line", { hasText: "range_constexpr" }).click();
+  const history = tab.locator(".panel.history");
+  await expect(history).toContainText("its body, line 45, is unrolled ×16 by the trace");
+  await expect(history).toContainText("Nothing is left of the loop itself: it is unrolled ×16 by the trace.");
+  await tab.locator(".source-editor .cm-line", { hasText: "in_bounds[i] =" }).click();
+  await expect(history.locator(".events li").nth(1)).toHaveText(/×unrolled ×16 by the trace/);
+});
+
 test("the history of a line opens a pass's diff where the line was", async ({ page: tab }) => {
   await open(tab, file);
   await chooseLine(tab, 5);

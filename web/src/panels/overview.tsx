@@ -14,6 +14,7 @@ export function Overview() {
   const code = all.filter((each) => each[machine] > 0).sort((a, b) => ownFirst(a, b) || b[machine] - a[machine]);
   const gone = all
     .filter((each) => each.traced > 0 && each.ptx + each.sass === 0 && each.events.some((event) => event.after === 0))
+    .filter((each) => !each.copies?.some(({ body }) => body !== undefined))
     .sort((a, b) => ownFirst(a, b) || b.traced - a.traced);
   const compiled = manifest.value?.status === "ok" && code.length > 0;
   return (
