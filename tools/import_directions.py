@@ -33,7 +33,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "ir": {"layout", "record"},
     "layout": set(),
     "lowering": {"passes", "ir", "layout"},
-    "passes": {"ir", "layout", "record", "compilation.events", "backend"},
+    "passes": {"ir", "layout", "record", "compilation.events", "backend", "report.local_memory"},
     "frontend": {"ir", "record", "harness"},
     "backend": {"ir", "record"},
     "cache": {"record"},

@@ -17,7 +17,8 @@ from cutecc.record.naming import short_kernel_name
 from cutecc.record.stages import UserLines
 from cutecc.report.frames import Line
 from cutecc.report.grades import GRADES, SIGNS, badness, grade_of
-from cutecc.report.mapping import KernelMix, LineMix, Mix, Statements, share_text
+from cutecc.report.local_memory import SpilledValue
+from cutecc.report.mapping import KernelMix, LineMix, Mix, SpillingLine, Statements, share_text
 from cutecc.support.locations import MARKS, REASONS, Frame
 from cutecc.target import Target
 
@@ -199,15 +200,25 @@ def _spills(found: KernelResources, mix: KernelMix | None) -> Fact:
     if not stores and not loads:
         return Fact("spills", "none", [Detail(f"{found.registers} registers a thread")])
     details = [Detail(f"{stores:,} B stored, {loads or 0:,} B loaded; {found.registers} registers a thread")]
-    spilling = [(line, _count(line, "spill")) for line in mix.lines] if mix else []
-    for line, count in sorted(spilling, key=lambda each: -each[1])[:_MOST]:
-        if count:
-            details.append(Detail(_counted(count, "access", "accesses"), (line.file, line.line)))
+    if mix:
+        details += [Detail(_accesses(each), (each.file, each.line)) for each in mix.spilling[:_MOST]]
+        details += [_made(each) for each in mix.spilled[:_MOST]]
     return Fact("spills", f"{stores + (loads or 0):,} B", details, bad=True)
 
 
-def _count(line: LineMix, kind: str = "") -> int:
-    return sum(count for name, count in line.classes.items() if name.startswith(kind))
+def _accesses(of: SpillingLine | SpilledValue) -> str:
+    return f"{_counted(of.stores, 'store')}, {_counted(of.loads, 'load')}"
+
+
+def _made(each: SpilledValue) -> Detail:
+    """What spills, by the line that made it."""
+    values = f"{_counted(each.values, 'value')} of {each.opcode}" if each.opcode else "what the kernel began with"
+    said = f"{values} spill{'s' if each.values < 2 else ''}: {_accesses(each)}, {each.bytes:,} B"
+    return Detail(said, (each.file, each.line) if each.file else None)
+
+
+def _count(line: LineMix) -> int:
+    return sum(line.classes.values())
 
 
 def _line_facts(mix: KernelMix | None, statements: Statements, *, has_lines: bool) -> Iterator[Fact]:

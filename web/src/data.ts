@@ -149,6 +149,23 @@ export interface KernelMix {
   classes: Record<string, number>;
   /** By line of the user's. */
   lines: { file: string; line: number; classes: Record<string, number> }[];
+  /** What spills, by the line and opcode that made it, the most bytes first; missing in older pages. */
+  spilled?: SpilledValue[];
+}
+
+/** Values that spill, of one line and opcode. */
+export interface SpilledValue {
+  /** Empty for values of no line. */
+  file: string;
+  line: number;
+  /** Empty for what came into the kernel in a register. */
+  opcode: string;
+  /** How many instructions made them. */
+  values: number;
+  stores: number;
+  loads: number;
+  /** Stored and loaded. */
+  bytes: number;
 }
 
 /** Chunk `mix`. */

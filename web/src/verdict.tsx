@@ -16,7 +16,7 @@ const TABS: Partial<Record<Fact["about"], SideTab>> = {
 };
 
 /** As much as the strip has room for; a tooltip has all. */
-const MOST_DETAILS = 4;
+const MOST_DETAILS = 5;
 
 export function Verdict() {
   const found = verdict.value;
