@@ -50,6 +50,16 @@ test("control codes in words, where they are pointed at and by the keyboard", as
   await tab.keyboard.press("ArrowDown");
   await tab.keyboard.press("i");
   await expect(status(tab)).toContainText(/0000; .* live registers; .*stalls \d+ cycles?/);
+  const told = tab.locator(".sass-told");
+  await expect(told).toBeVisible();
+  await expect(told.locator("li").first()).toHaveText("0000");
+  await expect(told).toContainText(/stalls \d+ cycles?/);
+  await tab.keyboard.press("Escape");
+  await expect(told).toHaveCount(0);
+  await tab.keyboard.press("i");
+  await expect(told).toBeVisible();
+  await tab.keyboard.press("ArrowDown");
+  await expect(told).toHaveCount(0);
 });
 
 test("the peak of live registers is a link away", async ({ page: tab }) => {
