@@ -63,7 +63,7 @@ def _page(
     for record, side in ((ours, pair.a), (theirs, pair.b)):
         try:
             code = Code(record)
-            listings.append([code_of(each, _values(each, code)) for each in code.listings()])
+            listings.append([code_of(each, _values(each, code), _columns(each, code)) for each in code.listings()])
         except Error as failure:
             note = f"the code of {side.record} is not shown: {failure.message}"
             pair = msgspec.structs.replace(pair, notes=[*pair.notes, note])
@@ -108,10 +108,31 @@ def _values(listing: Listing, code: Code) -> dict[int, list[int]]:
     return found
 
 
-def code_of(listing: Listing, values: Mapping[int, list[int]] = MappingProxyType({})) -> Listing:
+def _columns(listing: Listing, code: Code) -> dict[int, str]:
+    """By line of a listing of SASS its instruction in columns: guard, opcode, operands."""
+    functions = code.functions_by_file[listing.file] if listing.kind == "sass" else ()
+    return {each.line: in_columns(each.text) for function in functions for each in function.instructions}
+
+
+_INSTRUCTION = re.compile(r"(@\S+ +)?(\S+) *(.*)", re.DOTALL)
+
+
+def in_columns(text: str) -> str:
+    """An instruction of SASS: its guard, opcode and operands, below those of other lines."""
+    match = _INSTRUCTION.fullmatch(text)
+    assert match is not None
+    return f"        {(match[1] or '').strip():<6}{match[2]:<16} {match[3]}".rstrip()
+
+
+def code_of(
+    listing: Listing,
+    values: Mapping[int, list[int]] = MappingProxyType({}),
+    columns: Mapping[int, str] = MappingProxyType({}),
+) -> Listing:
     """A listing for comparing, without what follows from other lines: line information, addresses of instructions.
 
-    How places are known is left out. `values` are those of its lines, as `Listing.values` has them.
+    How places are known is left out. `values` are those of its lines, as `Listing.values` has them; `columns` are what
+    stands in place of lines.
     """
     kept, lines = list[int](), list[str]()
     for number, line in enumerate(listing.text.split("\n")):
@@ -120,7 +141,8 @@ def code_of(listing: Listing, values: Mapping[int, list[int]] = MappingProxyType
             break
         if not _NO_CODE[listing.kind].match(line):
             kept.append(number)
-            lines.append(_ADDRESS.sub("        ", line) if listing.kind == "sass" else _DEBUG.sub("", line))
+            plain = _ADDRESS.sub("        ", line) if listing.kind == "sass" else _DEBUG.sub("", line)
+            lines.append(columns.get(number, plain))
     numbers = {number: index for index, number in enumerate(kept)}
     functions = [
         Function(each.name, numbers[each.first], numbers[each.last])

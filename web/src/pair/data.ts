@@ -49,7 +49,7 @@ export interface PassPair {
   lines: Lines | null;
 }
 
-/** The PTX of both, without the numbers of registers, comments and line information. */
+/** The PTX of both, without the names of registers and labels, comments and line information. */
 export interface CodePair {
   /** Byte for byte. */
   same: boolean;
