@@ -1,15 +1,7 @@
 /** The source on the page of two records: an element-wise add, and one with other tiles. */
 
-import { type Page, expect, test } from "@playwright/test";
-import { listing, madeUp, open, page, stage, watch } from "./pages";
-
-let wrong: string[];
-test.beforeEach(({ page: tab }) => {
-  wrong = watch(tab);
-});
-test.afterEach(() => {
-  expect(wrong).toEqual([]);
-});
+import { type Page, expect, test } from "./checked";
+import { listing, madeUp, open, page, stage } from "./pages";
 
 const source = (tab: Page) => tab.locator(".pair-source");
 const row = (tab: Page, text: string) => tab.locator(".changed-lines tbody tr", { hasText: text });

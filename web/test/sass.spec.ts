@@ -1,22 +1,12 @@
 /** Machine code in columns: what stands beside it, folds, links, definitions and uses, spills; by mouse and keyboard. */
 
-import { type Locator, type Page, expect, test } from "@playwright/test";
 import { execFileSync } from "node:child_process";
 import path from "node:path";
-import { BUILT, REPOSITORY, open, page, watch } from "./pages";
+import { type Locator, type Page, expect, test } from "./checked";
+import { BUILT, REPOSITORY, open, page } from "./pages";
 
 const GEMM = "#stage=listing:Gemm.sass";
 const SPILLING = "#stage=listing:scale.sass";
-
-let wrong: string[] = [];
-
-test.beforeEach(({ page: tab }) => {
-  wrong = watch(tab);
-});
-
-test.afterEach(() => {
-  expect(wrong).toEqual([]);
-});
 
 const editor = (tab: Page): Locator => tab.locator(".editors .cm-sass");
 const heads = (tab: Page): Locator => editor(tab).locator(".cm-sass-head");
