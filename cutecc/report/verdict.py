@@ -19,7 +19,7 @@ from cutecc.report.frames import Line
 from cutecc.report.grades import GRADES, SIGNS, badness, grade_of
 from cutecc.report.local_memory import SpilledValue
 from cutecc.report.mapping import KernelMix, LineMix, Mix, SpillingLine, Statements, share_text
-from cutecc.support.locations import MARKS, REASONS, Frame
+from cutecc.support.locations import MARKS, REASONS, SURE, Frame
 from cutecc.target import Target
 
 _TOGETHER = "\N{NO-BREAK SPACE}"
@@ -234,11 +234,25 @@ def _line_facts(mix: KernelMix | None, statements: Statements, *, has_lines: boo
         for each in heaviest[:_MOST]
     ]
     if details:
-        yield Fact("heaviest lines", f"of {total:,} SASS", details)
+        yield Fact("heaviest lines", "self", details)
     own = f", {mix.own / total:.1%} to a line of yours" if mix.own != mix.mapped else ""
-    reasons = (f"{MARKS[each]}{_TOGETHER}{mix.reasons.get(each, 0):,}{_TOGETHER}{each}" for each in REASONS)
     share, _, of = share_text(mix.mapped, total).partition(" ")
-    yield Fact("mapping", share, [Detail(of + own), Detail(", ".join(reasons))])
+    yield Fact("mapping", share, [Detail(of + own), *map(Detail, _reasons(mix))])
+
+
+def _reasons(mix: KernelMix) -> Iterator[str]:
+    """What the share counts, and what the others are."""
+    sure = sum(mix.reasons.get(each, 0) for each in SURE)
+
+    said = {each: f"{MARKS[each]}{_TOGETHER}{mix.reasons.get(each, 0):,}{_TOGETHER}{each}" for each in REASONS}
+    if not sure:
+        yield f"by the line table alone: {', '.join(said.values())}"
+        return
+    # Together the two lines are all instructions.
+    yield " + ".join(said.pop(each) for each in REASONS if each in SURE)
+    # As in a `def`, or a library without source.
+    elsewhere = [f"{sure - mix.mapped:,}{_TOGETHER}of no statement"] if sure > mix.mapped else []
+    yield f"the others: {', '.join([*said.values(), *elsewhere])}"
 
 
 def _statements(mix: KernelMix, statements: Statements) -> list[LineMix]:

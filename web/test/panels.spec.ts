@@ -1,14 +1,6 @@
-import { type Page, expect, test } from "@playwright/test";
-import { box, open, page, watch } from "./pages";
+import { type Page, expect, test } from "./checked";
+import { box, open, page } from "./pages";
 import { build, HOSTILE, python } from "./panels-page";
-
-let wrong: string[];
-test.beforeEach(({ page: tab }) => {
-  wrong = watch(tab);
-});
-test.afterEach(() => {
-  expect(wrong).toEqual([]);
-});
 
 let file: string;
 test.beforeAll(({}, info) => {
@@ -95,6 +87,9 @@ test("the history of a line opens a pass's diff where the line was", async ({ pa
   await tab.locator(".source-editor .cm-line", { hasText: "return a[0]" }).click();
   await tab.locator(".events button", { hasText: "SASS: 1 instruction" }).click();
   await expect(lit(tab)).toHaveText(/LDG/);
+  // What a call made is told apart from the line's own.
+  await tab.locator(".source-editor .cm-line", { hasText: "x = load(a)" }).click();
+  await expect(tab.locator(".panel.history")).toContainText("SASS: 1 instruction with calls, 0 self");
 });
 
 test("an operation in a called function lights its whole chain, shown on hover and to click", async ({ page: tab }) => {
@@ -116,9 +111,9 @@ test("an operation in a called function lights its whole chain, shown on hover a
 test("before a line is selected, lines with the most instructions and those with none are there to select", async ({ page: tab }) => {
   await open(tab, file);
   const panel = tab.locator(".panel.overview");
-  await expect(panel.locator("h3")).toHaveText(["Most SASS instructions ", "Nothing left "]);
+  await expect(panel.locator("h3")).toHaveText(["Most SASS instructions, with calls ", "Nothing left "]);
   // Lines of one's own come first, although one of a library's became more instructions.
-  await expect(panel.locator("ul").first().locator("li")).toHaveText([/made_up/, /made_up/, /made_up/, /tools\.py:3.*9/]);
+  await expect(panel.locator("ul").first().locator("li")).toHaveText([/made_up/, /made_up/, /made_up/, /made_up/, /tools\.py:3.*9/]);
   await expect(panel.locator("ul").last()).toContainText("removed by cute-fold-static");
   await panel.getByRole("button", { name: "n = 4 * 8" }).click();
   await expect(tab.locator(".selected-line")).toContainText("made_up.py:5");

@@ -158,6 +158,7 @@ interface ReachedProps {
 function Reached({ what, count, documents, file, line }: ReachedProps) {
   if (documents.length === 0) return null;
   const target = documents.find((each) => indexOf(each).count(file, line) > 0);
+  const self = documents.reduce((sum, each) => sum + indexOf(each).ownLines(file, line).length, 0);
   return (
     <li>
       <span class="sign" title={count > 0 ? `instructions in ${what}` : `nothing in ${what}`}>
@@ -168,6 +169,7 @@ function Reached({ what, count, documents, file, line }: ReachedProps) {
       ) : (
         <button type="button" class="link" onClick={() => void open(target.stop, file, line)}>
           {what}: {count.toLocaleString("en")} instruction{count === 1 ? "" : "s"}
+          {self < count && ` with calls, ${self.toLocaleString("en")} self`}
         </button>
       )}
     </li>

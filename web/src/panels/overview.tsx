@@ -21,7 +21,7 @@ export function Overview() {
     <section class="panel overview" aria-label="Lines">
       <p class="muted">Select a line of the source, an operation or an instruction to see what each pass made of it.</p>
       <Whose />
-      {compiled && <Lines title={`Most ${machine.toUpperCase()} instructions`} lines={code} said={(each) => each[machine].toLocaleString("en")} />}
+      {compiled && <Lines title={`Most ${machine.toUpperCase()} instructions, with calls`} lines={code} said={(each) => each[machine].toLocaleString("en")} />}
       {compiled && gone.length > 0 && (
         <Lines title="Nothing left" lines={gone} said={(each) => fateOf(each, null, passName)} wide />
       )}
