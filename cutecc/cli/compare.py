@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cutecc.cli.again import with_stages
+from cutecc.cli.compare_profiles import are_profiles, compare_files
 from cutecc.cli.compare_table import echo_json
 from cutecc.cli.compare_table import show as show_pair
 from cutecc.cli.device import chosen_device
@@ -40,8 +41,10 @@ Examples:
   cutecc compare before after --stage cse#1 --function kernel
   cutecc compare before after --run --size M=33,N=132 --device cpu
   cutecc compare before after --report pair.html
+  cutecc compare before.json after.json
 
-Status: 0, with --exit-code 1 where passes, modules, code, resources or results differ.
+Status: 0, with --exit-code 1 where passes, modules, code, resources or results differ, of profiles where a line costs
+something else.
 """
 
 
@@ -63,6 +66,13 @@ Status: 0, with --exit-code 1 where passes, modules, code, resources or results 
 @click.option("--tolerance", type=float, metavar="ERROR", help="With --run, the relative error that passes, not A's.")
 @click.option("--no-time", is_flag=True, help="With --run on a GPU, do not time.")
 @click.option("--report", metavar="FILE", type=click.Path(path_type=Path), help="Also write it all as an HTML page.")
+@click.option(
+    "--profile",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="With --report, what cutecc profile --json wrote of A, and given again of B.",
+)
 @click.option("--exit-code", is_flag=True, help="Have the status say whether there are differences.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 @click.option("-v", "--verbose", is_flag=True, help="Print every pass and every class of instructions.")
@@ -73,7 +83,14 @@ def compare(context: click.Context, a: Path, b: Path, **values: Any) -> None:
 
     A and B are folders of records or bundles. Modules are compared as in cutecc diff: SSA values that were only
     numbered anew are no difference. So are registers in PTX.
+
+    A and B may be profiles too, which cutecc profile --json wrote: lines by what they cost in A and in B, and what
+    their warps wait for.
     """
+    if are_profiles(a, b):
+        if compare_files(a, b, values) and values["exit_code"]:
+            context.exit(1)
+        return
     records = [read_record(path, values["target"]) for path in (a, b)]
     names = (str(a), str(b))
     if values["stage"]:

@@ -2,56 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
 
-import msgspec
-
-from cutecc.errors import RecordError, UsageError
+from cutecc.errors import UsageError
 from cutecc.record import Compilation
-from cutecc.record.plain_file import read_plain
 from cutecc.report.code import Code
 from cutecc.report.measures import Description, Measure, Reading, points_at_offsets
+from cutecc.report.profile_file import FileKernel, ProfileFile, read_profiles
 from cutecc.report.same_build import check_build
 from cutecc.report.stalls import stall_of
 from cutecc.support.harmless import one_line
-from cutecc.support.malformed import MALFORMED
 
-_LONGEST = 1 << 28
-"""Bytes of a file that is read."""
 _LONGEST_TITLE = 120
-
-
-Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 53)]
-"""What a page can show exactly."""
-
-
-class _Instruction(msgspec.Struct):
-    offset: Count
-    text: str
-    samples: Count
-    reasons: dict[str, Count]
-
-
-class _Line(msgspec.Struct):
-    instructions: list[_Instruction]
-
-
-class _Kernel(msgspec.Struct):
-    symbol: str
-    lines: list[_Line]
-
-    @property
-    def instructions(self) -> Iterator[_Instruction]:
-        return (each for line in self.lines for each in line.instructions)
-
-
-class _Profile(msgspec.Struct):
-    title: str
-    device: str
-    period_cycles: int
-    kernels: list[_Kernel]
 
 
 def profile_measures(compilation: Compilation, path: str | Path) -> list[Measure]:
@@ -61,14 +24,14 @@ def profile_measures(compilation: Compilation, path: str | Path) -> list[Measure
     build of one.
     """
     path, functions = Path(path), Code(compilation).functions_by_file
-    profiles = _read(path)
+    profiles = read_profiles(path)
     named = {each.name: each for found in functions.values() for each in found}
     if not named:
         raise UsageError(f"the record of {compilation.name} has no SASS, to which samples belong")
     measures: list[Measure] = []
     refused: list[UsageError] = []
     for profile in profiles:
-        kernels: list[_Kernel] = []
+        kernels: list[FileKernel] = []
         for kernel in profile.kernels:
             if (function := named.get(kernel.symbol)) is not None:
                 try:
@@ -85,28 +48,17 @@ def profile_measures(compilation: Compilation, path: str | Path) -> list[Measure
     return measures
 
 
-def _no_kernel(path: Path, profiles: Sequence[_Profile]) -> UsageError:
+def _no_kernel(path: Path, profiles: Sequence[ProfileFile]) -> UsageError:
     seen = ", ".join(dict.fromkeys(kernel.symbol for each in profiles for kernel in each.kernels)) or "none"
     return UsageError(f"{path} has no samples of this record's kernels", notes=[one_line(f"it has {seen}")[:1000]])
 
 
-def _read(path: Path) -> list[_Profile]:
-    try:
-        return msgspec.json.decode(read_plain(path, _LONGEST), type=list[_Profile])
-    except OSError as failure:
-        raise UsageError(f"cannot read {path}: {failure.strerror}") from None
-    except (RecordError, *MALFORMED) as failure:
-        raise UsageError(
-            f"{path} is no profile: {failure}", hints=["cutecc profile … --json FILE writes one"]
-        ) from None
-
-
-def _reasons(kernels: Sequence[_Kernel]) -> list[str]:
+def _reasons(kernels: Sequence[FileKernel]) -> list[str]:
     """The reasons that there are samples of."""
     return [*dict.fromkeys(name for kernel in kernels for each in kernel.instructions for name in each.reasons)]
 
 
-def _readings(kernels: Sequence[_Kernel]) -> dict[str, dict[int, Reading]]:
+def _readings(kernels: Sequence[FileKernel]) -> dict[str, dict[int, Reading]]:
     """By symbol and offset the samples of all of them: a process may have the same code twice."""
     found: dict[str, dict[int, Reading]] = {}
     for kernel in kernels:
@@ -119,7 +71,7 @@ def _readings(kernels: Sequence[_Kernel]) -> dict[str, dict[int, Reading]]:
     return found
 
 
-def _described(profile: _Profile, path: Path, reasons: Sequence[str]) -> Description:
+def _described(profile: ProfileFile, path: Path, reasons: Sequence[str]) -> Description:
     run = one_line(", ".join(filter(None, [f"cutecc profile, {path.name}", profile.title, profile.device])))
     return Description(
         one_line(f"samples, {profile.title}" if profile.title else "samples")[:_LONGEST_TITLE],
