@@ -153,6 +153,7 @@ def _pair(records: list[Compilation], names: tuple[str, str], values: dict[str, 
 
     _refuse_without_run(values)
     report: Path | None = values["report"]
+    profiles = _profiles(values["profile"], report)
     if report:
         check_destination(report)
     with output_to_stderr(values["as_json"]), _trial(values) as trial:
@@ -162,8 +163,23 @@ def _pair(records: list[Compilation], names: tuple[str, str], values: dict[str, 
     else:
         show_pair(pair, verbose=values["verbose"])
     if report:
-        click.echo(f"wrote {write_pair_report(records[0], records[1], report, pair=pair)}", err=values["as_json"])
+        written = write_pair_report(records[0], records[1], report, pair=pair, profiles=profiles)
+        click.echo(f"wrote {written}", err=values["as_json"])
     return pair.differs
+
+
+def _profiles(given: tuple[Path, ...], report: Path | None) -> tuple[Path, Path] | None:
+    if not given:
+        return None
+    if report is None or len(given) != 2:
+        raise UsageError(
+            "--profile is for the page of both, and wants a profile of each",
+            hints=[
+                "--report FILE --profile A.json --profile B.json",
+                "two profiles alone: cutecc compare A.json B.json",
+            ],
+        )
+    return given[0], given[1]
 
 
 def _refuse_without_run(values: dict[str, Any]) -> None:

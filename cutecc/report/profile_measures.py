@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from cutecc.errors import UsageError
@@ -12,6 +12,7 @@ from cutecc.report.measures import Description, Measure, Reading, points_at_offs
 from cutecc.report.profile_file import FileKernel, ProfileFile, read_profiles
 from cutecc.report.same_build import check_build
 from cutecc.report.stalls import stall_of
+from cutecc.sass import SassFunction
 from cutecc.support.harmless import one_line
 
 _LONGEST_TITLE = 120
@@ -28,12 +29,25 @@ def profile_measures(compilation: Compilation, path: str | Path) -> list[Measure
     named = {each.name: each for found in functions.values() for each in found}
     if not named:
         raise UsageError(f"the record of {compilation.name} has no SASS, to which samples belong")
-    measures: list[Measure] = []
+    return [
+        Measure(_described(profile, path, _reasons(kernels)), points_at_offsets(functions, _readings(kernels)))
+        for profile, kernels in fitting(profiles, path, named)
+    ]
+
+
+def fitting(
+    profiles: Sequence[ProfileFile], path: Path, functions: Mapping[str, SassFunction]
+) -> list[tuple[ProfileFile, list[FileKernel]]]:
+    """The profiles, read from `path`, that have kernels among `functions`, with these.
+
+    Raises `UsageError` where none has, or those are of another build.
+    """
+    found: list[tuple[ProfileFile, list[FileKernel]]] = []
     refused: list[UsageError] = []
     for profile in profiles:
         kernels: list[FileKernel] = []
         for kernel in profile.kernels:
-            if (function := named.get(kernel.symbol)) is not None:
+            if (function := functions.get(kernel.symbol)) is not None:
                 try:
                     texts = {each.offset: each.text for each in kernel.instructions}
                     check_build(path, function, texts, "the profile saw", partly=True)
@@ -41,11 +55,10 @@ def profile_measures(compilation: Compilation, path: str | Path) -> list[Measure
                 except UsageError as other_build:
                     refused.append(other_build)
         if kernels:
-            points = points_at_offsets(functions, _readings(kernels))
-            measures.append(Measure(_described(profile, path, _reasons(kernels)), points))
-    if not measures:
+            found.append((profile, kernels))
+    if not found:
         raise refused[0] if refused else _no_kernel(path, profiles)
-    return measures
+    return found
 
 
 def _no_kernel(path: Path, profiles: Sequence[ProfileFile]) -> UsageError:
