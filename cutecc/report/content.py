@@ -26,6 +26,7 @@ from cutecc.report.llvm_code import llvm_chunks
 from cutecc.report.mapping import Mix, mix_of_record, share_text
 from cutecc.report.measures import Measure, static_measures
 from cutecc.report.pictures import layout_pictures
+from cutecc.report.roofline import Roofline
 from cutecc.report.sass_table import sass_table
 from cutecc.report.summary import reproducer
 from cutecc.report.verdict import verdict_of
@@ -50,12 +51,13 @@ class Content:
         return share_text(self.mapped, self.instructions) if self.instructions else None
 
 
-def content_of(compilation: Compilation, measures: Sequence[Measure] = ()) -> Content:
-    """The chunks of a record, first its manifest and what to know of it first, with `measures` that it does not hold.
+def content_of(compilation: Compilation, measures: Sequence[Measure] = (), roofline: Roofline | None = None) -> Content:
+    """The chunks of a record, first its manifest and what to know of it first, with what it does not hold itself.
 
     A part that cannot be made is left out, and a warning in the page says why: there is a page of what failed, too.
     """
-    return _Collector(compilation, measures).content()
+    content = _Collector(compilation, measures).content()
+    return content if roofline is None else replace(content, chunks=[*content.chunks, Chunk.of("roofline", roofline)])
 
 
 def manifest_chunk(compilation: Compilation) -> Chunk:

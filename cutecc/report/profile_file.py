@@ -11,6 +11,7 @@ import msgspec
 from cutecc.errors import RecordError, UsageError
 from cutecc.record.naming import short_kernel_name
 from cutecc.record.plain_file import read_plain
+from cutecc.report.roofline import Roofline, Run, roofline
 from cutecc.support.malformed import MALFORMED
 
 _LONGEST = 1 << 28
@@ -110,3 +111,8 @@ def read_profiles(path: Path) -> list[ProfileFile]:
         raise UsageError(
             f"{path} is no profile: {failure}", hints=["cutecc profile … --json FILE writes one"]
         ) from None
+
+
+def roofline_of(profiles: list[ProfileFile]) -> Roofline | None:
+    """The roofline of what was read; `None` where nothing has a place in it."""
+    return roofline([Run(each.title, each.device, each.limits) for each in profiles])

@@ -5,9 +5,9 @@
  *
  * Names: `manifest`; `verdict`; `places:N`, `stage:N` and `user-lines` as in the record's stages (`cutecc/record/stages.py`);
  * `listing:FILE`; `columns:FILE` (`sass/table.ts`); `llvm` and `llvm:N`; `history`; `links:N` (`following/links.ts`); `mix`;
- * `layouts`; `measures`, and `measure:N` of each of them; `reproducer`. A page of two records has `pair` (`pair/data.ts`), and
+ * `layouts`; `measures`, and `measure:N` of each of them; `roofline`; `reproducer`. A page of two records has `pair` (`pair/data.ts`), and
  * `sources`, and of each of them, with `a:` or `b:` before the name, `places:N`, `stage:N`, `user-lines`, `listing:FILE`,
- * `counters`.
+ * `counters`, `costs`.
  */
 
 /** File, line and column from 1; column 0 is none. */
@@ -272,6 +272,31 @@ export interface Points {
   over?: number[];
   /** What each value is made of, by the name of the part. */
   parts?: Record<string, number[]>;
+}
+
+/** Chunk `roofline`: what `cutecc/report/roofline.py` draws. */
+export interface Roofline {
+  title: string;
+  /** All of it in words. */
+  description: string;
+  width: number;
+  height: number;
+  shapes: {
+    kind: "path" | "text";
+    /** `grid`, `axis`, `roof`, `gap`, `memory`, `matrix`, `neither`, `number`, `name`. */
+    role: string;
+    d?: string;
+    x?: number;
+    y?: number;
+    text?: string;
+    anchor?: "start" | "middle" | "end";
+    /** Degrees, around its place. */
+    turn?: number;
+    tip?: string;
+  }[];
+  points: { number: number; title: string; intensity: number; teraflops: number; percent: number; limit: string }[];
+  /** Runs without a place, with why. */
+  left_out: string[];
 }
 
 /** Chunk `counters` of each of two records: what the emulator counted, by line of the user's. */

@@ -6,6 +6,7 @@ import { manifest, userLine, whose } from "../store";
 import { percentOf } from "../numbers";
 import { REASONS } from "./owners";
 import { Whose, hasBoth, isShown } from "./ownership";
+import { RooflineFigure } from "./roofline";
 import { files, kernels, mix, select, shortName, userLines } from "./state";
 
 export function ResourcesPanel() {
@@ -20,6 +21,7 @@ export function ResourcesPanel() {
           --report or --line-info.
         </p>
       )}
+      <RooflineFigure />
       <Whose />
       {names.map((name) => (
         <Kernel
