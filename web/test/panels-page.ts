@@ -196,6 +196,10 @@ export function build(name: string): string {
             { file: FILE, line: 7, classes: { integer: 1 } },
             { file: LIBRARY, line: 3, classes: { "global 32": 1 } },
           ],
+          spilled: [
+            { file: FILE, line: 7, opcode: "MUFU.EX2", values: 2, stores: 2, loads: 4, bytes: 24 },
+            { file: "", line: 0, opcode: "", values: 0, stores: 1, loads: 0, bytes: 4 },
+          ],
         },
       ],
     },

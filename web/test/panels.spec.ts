@@ -156,6 +156,10 @@ test("resources, and instructions by class for the kernel and for the selected l
   await expect(panel).toContainText("63 %: 10 blocks of 128 threads on a multiprocessor, 40 warps");
   await expect(panel).toContainText("limited by registers");
   await expect(panel.locator("summary")).toHaveText("75.0 % of 4 SASS instructions belong to a line of the source, 50.0 % to a line of yours");
+  const spilled = panel.locator(".spilled li");
+  await expect(spilled).toHaveText([/made_up\.py:7y = x \+ 1.*2 values of MUFU\.EX2: 2 stores, 4 loads, 24 B/, "of no linewhat the kernel began with: 1 store, 0 loads, 4 B"]);
+  // A long line of code is cut, and makes the panel no wider.
+  expect(await panel.evaluate((each) => each.scrollWidth <= each.clientWidth)).toBe(true);
   const rows = panel.locator("tbody tr");
   await expect(rows.nth(0)).toHaveText(/global 32\s*2\s*50\.0\s*·/);
   await expect(rows.filter({ hasText: "integer" })).toHaveText(/integer\s*1\s*25\.0\s*1/);
