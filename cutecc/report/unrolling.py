@@ -97,7 +97,9 @@ def unrolling(
     """
     by_line = _names_by_line(traced, places, frames)
     dynamic = {line for line, names in by_line.items() if any(name in _LOOPS for _, name in names)}
-    loops = [loop for file, source in sources.items() for loop in loops_of(file, source)]
+    # Those of a library's files may be many, and parsing takes longer than all else here.
+    named = {file for file, _ in by_line}
+    loops = [loop for file, source in sources.items() if file in named for loop in loops_of(file, source)]
     found: defaultdict[Line, list[Copies]] = defaultdict(list)
     _add_trace(found, [each for each in loops if each.line not in dynamic], by_line, places, frames)
     left = [each for each in loops if each.line in dynamic]
