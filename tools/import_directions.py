@@ -33,7 +33,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "ir": {"layout", "record"},
     "layout": set(),
     "lowering": {"passes", "ir", "layout"},
-    "passes": {"ir", "layout", "record", "compilation.events", "backend", "timelines.layout", "timelines.sites"},
+    "passes": {
+        *("ir", "layout", "record", "compilation.events", "backend", "report.local_memory"),
+        *("timelines.layout", "timelines.sites"),
+    },
     "frontend": {"ir", "record", "harness"},
     "backend": {"ir", "record"},
     "cache": {"record"},

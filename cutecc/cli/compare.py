@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cutecc.cli.again import with_stages
+from cutecc.cli.compare_profiles import are_profiles, compare_files
 from cutecc.cli.compare_table import echo_json
 from cutecc.cli.compare_table import show as show_pair
 from cutecc.cli.device import chosen_device
@@ -40,8 +41,10 @@ Examples:
   cutecc compare before after --stage cse#1 --function kernel
   cutecc compare before after --run --size M=33,N=132 --device cpu
   cutecc compare before after --report pair.html
+  cutecc compare before.json after.json
 
-Status: 0, with --exit-code 1 where passes, modules, code, resources or results differ.
+Status: 0, with --exit-code 1 where passes, modules, code, resources or results differ, of profiles where a line costs
+something else.
 """
 
 
@@ -63,6 +66,13 @@ Status: 0, with --exit-code 1 where passes, modules, code, resources or results 
 @click.option("--tolerance", type=float, metavar="ERROR", help="With --run, the relative error that passes, not A's.")
 @click.option("--no-time", is_flag=True, help="With --run on a GPU, do not time.")
 @click.option("--report", metavar="FILE", type=click.Path(path_type=Path), help="Also write it all as an HTML page.")
+@click.option(
+    "--profile",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="With --report, what cutecc profile --json wrote of A, and given again of B.",
+)
 @click.option("--exit-code", is_flag=True, help="Have the status say whether there are differences.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 @click.option("-v", "--verbose", is_flag=True, help="Print every pass and every class of instructions.")
@@ -73,7 +83,14 @@ def compare(context: click.Context, a: Path, b: Path, **values: Any) -> None:
 
     A and B are folders of records or bundles. Modules are compared as in cutecc diff: SSA values that were only
     numbered anew are no difference. So are registers in PTX.
+
+    A and B may be profiles too, which cutecc profile --json wrote: lines by what they cost in A and in B, and what
+    their warps wait for.
     """
+    if are_profiles(a, b):
+        if compare_files(a, b, values) and values["exit_code"]:
+            context.exit(1)
+        return
     records = [read_record(path, values["target"]) for path in (a, b)]
     names = (str(a), str(b))
     if values["stage"]:
@@ -136,6 +153,7 @@ def _pair(records: list[Compilation], names: tuple[str, str], values: dict[str, 
 
     _refuse_without_run(values)
     report: Path | None = values["report"]
+    profiles = _profiles(values["profile"], report)
     if report:
         check_destination(report)
     with output_to_stderr(values["as_json"]), _trial(values) as trial:
@@ -145,8 +163,23 @@ def _pair(records: list[Compilation], names: tuple[str, str], values: dict[str, 
     else:
         show_pair(pair, verbose=values["verbose"])
     if report:
-        click.echo(f"wrote {write_pair_report(records[0], records[1], report, pair=pair)}", err=values["as_json"])
+        written = write_pair_report(records[0], records[1], report, pair=pair, profiles=profiles)
+        click.echo(f"wrote {written}", err=values["as_json"])
     return pair.differs
+
+
+def _profiles(given: tuple[Path, ...], report: Path | None) -> tuple[Path, Path] | None:
+    if not given:
+        return None
+    if report is None or len(given) != 2:
+        raise UsageError(
+            "--profile is for the page of both, and wants a profile of each",
+            hints=[
+                "--report FILE --profile A.json --profile B.json",
+                "two profiles alone: cutecc compare A.json B.json",
+            ],
+        )
+    return given[0], given[1]
 
 
 def _refuse_without_run(values: dict[str, Any]) -> None:

@@ -251,7 +251,7 @@ def _ptx(pair: Pair) -> str:
     if code.same:
         return f"the same, {code.a:,} lines"
     if not code.lines:
-        return "differs in line information and the numbers of registers alone"
+        return "differs in line information and the names of registers and labels alone"
     return f"differs: {code.lines.a:,} of {code.a:,} lines in A alone, {code.lines.b:,} of {code.b:,} in B alone"
 
 

@@ -203,25 +203,51 @@ def _outcome(compilation: Compilation, found: Explanation, names: dict[int, str]
     firsts.pop("removed", None)
     if firsts:
         yield "; ".join(firsts.values())
-    left = history.events[-1].after if history.events else history.traced
+    yield from _copies(found, names)
     made = [
         _count(len(found.instructions[kind]), f"{label} instruction")
         for kind, label in _LABELS.items()
         if found.instructions.get(kind)
     ]
-    last = names.get(history.events[-1].step) if history.events else None
     if made:
         yield f"became {' and '.join(made)}"
-    elif left and CODE_GENERATION & set(names.values()):
-        yield f"{_count(left, 'operation')} left after the last pass, in the host function"
-    elif left:
-        yield f"{_count(left, 'operation')} left after {names[max(names)]}, the last pass that ran"
-    elif last in CODE_GENERATION and not (found.instructions and compilation.options.get("preserve-line-info")):
-        yield "went into the code, which has no lines: compile with --line-info"
-    elif last in CODE_GENERATION:
-        yield "no instruction of its own left: folded away, or made part of another line's, while code was generated"
-    else:
-        yield f"nothing left: {history.events[-1].kind} by {last}"
+    # A loop that Python runs has no operation of its own.
+    elif history.events or history.traced:
+        yield _left(compilation, found, names)
+
+
+def _left(compilation: Compilation, found: Explanation, names: dict[int, str]) -> str:
+    """What is left of a line that no instruction belongs to."""
+    history = found.history
+    last = history.events[-1] if history.events else None
+    left = last.after if last else history.traced
+    if left and CODE_GENERATION & set(names.values()):
+        return f"{_count(left, 'operation')} left after the last pass, in the host function"
+    if last is None or left:
+        return f"{_count(left, 'operation')} left after {names[max(names)]}, the last pass that ran"
+    by = names.get(last.step)
+    if by in CODE_GENERATION and not (found.instructions and compilation.options.get("preserve-line-info")):
+        return "went into the code, which has no lines: compile with --line-info"
+    if by in CODE_GENERATION:
+        return "no instruction of its own left: folded away, or made part of another line's, while code was generated"
+    of_loop = " of the loop's own operations" if any(each.body for each in history.copies) else ""
+    return f"nothing left{of_loop}: {last.kind} by {by}"
+
+
+def _copies(found: Explanation, names: dict[int, str]) -> Iterator[str]:
+    for each in found.history.copies:
+        by = {
+            "trace": f"the trace: Python runs the loop, and the first module has {each.times} copies",
+            "pass": names.get(each.step, str(each.step)),
+            "LLVM": f"LLVM: PTX has {each.times} copies",
+            "ptxas": f"ptxas: SASS has {each.times} copies",
+        }[each.by]
+        if each.body is None:
+            yield f"unrolled ×{each.times} by {by}"
+            continue
+        first, last = each.body
+        lines = f"line {first}" if first == last else f"lines {first} to {last}"
+        yield f"the loop's body, {lines}, is unrolled ×{each.times} by {by}"
 
 
 def _instructions(label: str, instructions: list[Instruction], rows: Iterable[str], most: int | None) -> Iterator[str]:

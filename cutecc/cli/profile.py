@@ -31,6 +31,7 @@ _EPILOG = """\b
 Examples:
   cutecc profile examples/gemm.py --size M=N=K=4096
   cutecc profile gemm.cutecc --size M=N=K=4096 --instructions
+  cutecc profile gemm.cutecc --size M=N=K=1024 --size M=N=K=4096 --roofline gemm.svg
   cutecc profile -- python serve.py --steps 10
 
 A program is any Python program: every kernel that it runs is sampled, whoever compiled it. It has lines where it was
@@ -65,6 +66,12 @@ class _Command(click.Command):
 @timeline_options
 @click.option("--instructions", is_flag=True, help="Show the most sampled instructions of each line.")
 @compiler_options
+@click.option(
+    "--roofline",
+    type=click.Path(path_type=Path),
+    metavar="FILE.svg",
+    help="Draw the kernel's rates under the device's.",
+)
 @click.option("--json", "json_file", type=click.Path(path_type=Path), metavar="FILE", help="Write everything here.")
 @click.pass_context
 def profile(context: click.Context, input_: str, **values: Any) -> None:
@@ -73,6 +80,7 @@ def profile(context: click.Context, input_: str, **values: Any) -> None:
     Inputs of a kernel are random, made from the specs as `cutecc run` makes them.
     """
     check_output(values["json_file"])
+    check_output(values["roofline"])
     program: tuple[str, ...] = context.meta[_PROGRAM]
     if program:
         _refuse_for_programs(context)
@@ -126,6 +134,10 @@ def _profile_kernel(context: click.Context, input_: str, values: dict[str, Any])
             recording = load(options=recording_timeline(options, values["sites"])).kernel
         found = [_sample(subject, recording, device, sizes, values) for sizes in points]
     _tell(found, values)
+    if values["roofline"]:
+        from cutecc.profiling.results import write_roofline
+
+        write_roofline(found, values["roofline"])
 
 
 def _sample(

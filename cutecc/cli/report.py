@@ -16,6 +16,7 @@ from cutecc.record import Compilation
 from cutecc.record.naming import file_name
 from cutecc.report.destination import check_destination, numbered
 from cutecc.report.ncu import ncu_measures
+from cutecc.report.profile_file import read_profiles, roofline_of
 from cutecc.report.profile_measures import profile_measures
 from cutecc.report.timeline_picture import timeline_pictures
 from cutecc.report.writing import Report, write_report
@@ -74,9 +75,10 @@ def report(
         *([] if ncu is None else ncu_measures(_only(records, "--ncu", ncu), ncu)),
     ]
     timelines = [] if profile is None else timeline_pictures(profile)
+    drawn = None if profile is None else roofline_of(read_profiles(profile))
     reports: list[Report] = []
     for record, path in zip(records, paths, strict=True):
-        reports.append(write_report(record, path, measures, timelines))
+        reports.append(write_report(record, path, measures, timelines, drawn))
         if not quiet and not as_json:
             _show(reports[-1])
     if as_json:

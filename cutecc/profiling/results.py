@@ -1,16 +1,20 @@
-"""A profile as JSON has it."""
+"""A profile as JSON has it, and as a picture."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from cutecc.errors import UsageError
 from cutecc.profiling.kernels import ProfiledKernel, SampledInstruction, SampledLine
 from cutecc.profiling.limits import Limits
 from cutecc.profiling.samples import Samples
+from cutecc.report.roofline import Run, roofline, svg
+from cutecc.support.output_file import write_output
 from cutecc.timelines.document import timeline_dict
 from cutecc.timelines.timeline import Timeline
 
@@ -41,6 +45,7 @@ def profile_dict(profiled: Profiled) -> dict[str, Any]:
         "period_cycles": samples.period,
         "seconds": samples.seconds,
         "samples": samples.total,
+        "launches": profiled.launches,
         "dropped": samples.dropped,
         "of_other_kernels": samples.other,
         "buffer_was_full": samples.was_full,
@@ -88,3 +93,14 @@ def _instruction(instruction: SampledInstruction, source: str) -> Mapping[str, A
         ],
         "awaited": list(instruction.awaited),
     }
+
+
+def write_roofline(found: Sequence[Profiled], path: Path) -> None:
+    """Write the roofline of profiles as SVG. Raises `UsageError` where none has a place in it, or no file can be."""
+    drawn = roofline([Run(each.title, each.samples.device, each.limits) for each in found])
+    if drawn is None:
+        raise UsageError(
+            "no roofline: the kernel's file says not how many bytes and operations a call has",
+            hints=['in its header: # cutecc: bytes = "…" and # cutecc: flops = "…"'],
+        )
+    write_output(path, lambda file: file.write(svg(drawn).encode()))

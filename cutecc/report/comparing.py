@@ -29,6 +29,7 @@ import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 Tag = Literal["equal", "replace", "delete", "insert"]
@@ -140,9 +141,22 @@ def compare(
 
     Of a part of a module, `before_module` and `after_module` are all its lines, which define the aliases.
     """
-    old, new = _Side(before, before_module), _Side(after, after_module)
+    return compare_sides(_Side(before, before_module), _Side(after, after_module))
+
+
+@dataclass
+class Sided:
+    """A text without names, line by line."""
+
+    lines: list[Abstract]
+    resolved: list[list[int]]
+    """For each line and name in it, a number that stands for the definition."""
+
+
+def compare_sides(old: Sided, new: Sided) -> list[Edit]:
+    """The same of two texts whose names were told apart by the rules of their own language."""
     pairs = _checked(old, new, _matches(old, new))
-    return _edits(pairs, len(before), len(after))
+    return _edits(pairs, len(old.lines), len(new.lines))
 
 
 def count(edits: Iterable[Edit]) -> tuple[int, int]:
@@ -154,17 +168,13 @@ def count(edits: Iterable[Edit]) -> tuple[int, int]:
     )
 
 
-class _Side:
-    """One of the texts."""
+class _Side(Sided):
+    """Lines of a module."""
 
     def __init__(self, lines: Sequence[str], module: Iterable[str] | None) -> None:
         abstraction = Abstraction(lines if module is None else module)
-        self.lines = [abstraction.of(line) for line in lines]
-        self.keys = [line.key for line in self.lines]
-        owners = _owners(lines)
-        self.resolved: list[list[int]] = []
-        """For each line and name in it, a number that stands for the definition."""
-        self._resolve(owners)
+        super().__init__([abstraction.of(line) for line in lines], [])
+        self._resolve(_owners(lines))
 
     def _resolve(self, owners: list[tuple[int, int]]) -> None:
         values: dict[str, int] = {}
@@ -215,10 +225,10 @@ def _owner(stack: list[tuple[int, int]], indentation: int) -> int:
     return next((index for level, index in reversed(stack) if level <= indentation), -1)
 
 
-def _matches(old: _Side, new: _Side) -> list[tuple[int, int]]:
+def _matches(old: Sided, new: Sided) -> list[tuple[int, int]]:
     numbers: dict[str, int] = {}
-    before = [numbers.setdefault(key, len(numbers)) for key in old.keys]
-    after = [numbers.setdefault(key, len(numbers)) for key in new.keys]
+    before = [numbers.setdefault(line.key, len(numbers)) for line in old.lines]
+    after = [numbers.setdefault(line.key, len(numbers)) for line in new.lines]
     matched: list[tuple[int, int]] = []
     ranges = [(0, len(before), 0, len(after))]
     while ranges:
@@ -283,7 +293,7 @@ def _rising(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return run[::-1]
 
 
-def _checked(old: _Side, new: _Side, pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
+def _checked(old: Sided, new: Sided, pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """The pairs whose operands correspond."""
     forward: dict[int, int] = {}
     backward: dict[int, int] = {}

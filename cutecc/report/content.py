@@ -26,6 +26,7 @@ from cutecc.report.llvm_code import llvm_chunks
 from cutecc.report.mapping import Mix, mix_of_record, share_text
 from cutecc.report.measures import Measure, static_measures
 from cutecc.report.pictures import layout_pictures
+from cutecc.report.roofline import Roofline
 from cutecc.report.sass_table import sass_table
 from cutecc.report.summary import reproducer
 from cutecc.report.timeline_picture import Picture
@@ -52,14 +53,17 @@ class Content:
 
 
 def content_of(
-    compilation: Compilation, measures: Sequence[Measure] = (), timelines: Sequence[Picture] = ()
+    compilation: Compilation,
+    measures: Sequence[Measure] = (),
+    timelines: Sequence[Picture] = (),
+    roofline: Roofline | None = None,
 ) -> Content:
-    """The chunks of a record, first its manifest and what to know of it first, with `measures` and `timelines` that it
-    does not hold.
+    """The chunks of a record, first its manifest and what to know of it first, with what it does not hold itself.
 
     A part that cannot be made is left out, and a warning in the page says why: there is a page of what failed, too.
     """
-    return _Collector(compilation, measures, timelines).content()
+    content = _Collector(compilation, measures, timelines).content()
+    return content if roofline is None else replace(content, chunks=[*content.chunks, Chunk.of("roofline", roofline)])
 
 
 def manifest_chunk(compilation: Compilation) -> Chunk:

@@ -31,6 +31,8 @@ class Flow:
     """Of each, whether a user of one of its registers may find another's result there."""
     readings: list[dict[str, frozenset[int]]]
     """Of each, by the registers that it reads, those that may have written them."""
+    too_many: set[tuple[int, str]]
+    """Instructions and registers that they read which too many may have written."""
 
 
 def flow_of(function: SassFunction, flow: ControlFlow | None = None, *, stack: bool = False) -> Flow:
@@ -43,13 +45,7 @@ def flow_of(function: SassFunction, flow: ControlFlow | None = None, *, stack: b
     if stack:
         done = [with_stack(each) for each in done]
     blocks = flow.blocks if flow else basic_blocks(function)[0]
-    before = _reaching(blocks, done)
-    readings: list[dict[str, frozenset[int]]] = []
-    for number, block in enumerate(blocks):
-        reaching = dict(before[number])
-        for index in range(block.first, block.end):
-            readings.append({register: _found(reaching, register) for register in done[index].reads})
-            _step(reaching, index, done[index])
+    readings, too_many = _readings(blocks, done)
     users: list[set[int]] = [set() for _ in done]
     is_phi = [False] * len(done)
     for index, of_each in enumerate(readings):
@@ -58,7 +54,23 @@ def flow_of(function: SassFunction, flow: ControlFlow | None = None, *, stack: b
                 users[source].add(index)
                 is_phi[source] = is_phi[source] or len(found) > 1
     sources = [sorted(frozenset[int]().union(*of_each.values())) for of_each in readings]
-    return Flow([sorted(each) for each in users], sources, is_phi, readings)
+    return Flow([sorted(each) for each in users], sources, is_phi, readings, too_many)
+
+
+def _readings(
+    blocks: Sequence[Block], done: list[Effects]
+) -> tuple[list[dict[str, frozenset[int]]], set[tuple[int, str]]]:
+    """`Flow.readings` and `Flow.too_many`."""
+    before = _reaching(blocks, done)
+    readings: list[dict[str, frozenset[int]]] = []
+    too_many = set[tuple[int, str]]()
+    for number, block in enumerate(blocks):
+        reaching = dict(before[number])
+        for index in range(block.first, block.end):
+            readings.append({register: _found(reaching, register) for register in done[index].reads})
+            too_many |= {(index, each) for each in done[index].reads if reaching.get(each) is _TOO_MANY}
+            _step(reaching, index, done[index])
+    return readings, too_many
 
 
 def _found(reaching: _Reaching, register: str) -> frozenset[int]:

@@ -16,6 +16,7 @@ from cutecc.report.frames import Frames, Line
 from cutecc.report.listings import Listing
 from cutecc.report.matching import Matches
 from cutecc.report.operations import Operations
+from cutecc.report.unrolling import Copies, unrolling
 from cutecc.support.locations import Place
 
 
@@ -54,6 +55,8 @@ class LineHistory(msgspec.Struct):
     ptx: int = 0
     """Instructions."""
     sass: int = 0
+    copies: list[Copies] = []
+    """Who unrolled the line, or, if it is a loop's, the body: first the trace, then passes, LLVM, the assembler."""
 
 
 def histories(
@@ -69,6 +72,8 @@ def histories(
     lines_of = [frames.lines(place) for place in stages.places]
     found: dict[Line, LineHistory] = {}
     aliases: dict[str, str] = {}
+    listings = [*listings]
+    traced: Operations | None = None
     before: Operations | None = None
     counts = Counter[Line]()
     for index in stages.indices:
@@ -83,11 +88,26 @@ def histories(
                 found[line].events.append(event)
             if each:
                 each(index, fates)
-        before = after
+        traced, before = traced or after, after
     for listing in listings:
         if listing.kind in ("ptx", "sass"):
             _count(listing, frames, found)
+    if traced:
+        _add_copies(traced, stages, listings, frames, found)
     return [found[line] for line in sorted(found)]
+
+
+def _add_copies(
+    traced: Operations, stages: Stages, listings: Iterable[Listing], frames: Frames, found: dict[Line, LineHistory]
+) -> None:
+    unrolled = {
+        line: [(each.step, each.times) for each in history.events if "unrolled" in each.counts and each.times]
+        for line, history in found.items()
+    }
+    copies = unrolling(traced, stages.places, unrolled, listings, frames, stages.user_lines.sources)
+    for line, made in copies.items():
+        # A loop that Python runs may have no operation of its own.
+        found.setdefault(line, LineHistory(*line, traced=0)).copies = made
 
 
 def _counts(operations: Operations, lines_of: Sequence[frozenset[Line]]) -> Counter[Line]:

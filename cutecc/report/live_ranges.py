@@ -11,7 +11,11 @@ from cutecc.sass.blocks import control_flow
 from cutecc.sass.effects import effects
 
 _Definition = tuple[int, str]
-"""An instruction, -1 for what is in a register at the beginning, and a register that it writes."""
+"""An instruction, or one of the two below, and a register that it writes."""
+_BEGINNING = -1
+"""What is in a register when the function begins."""
+_TOO_MANY = -2
+"""One of more definitions than data flow follows."""
 
 
 @dataclass(frozen=True)
@@ -35,13 +39,14 @@ class InstructionValues:
 def live_ranges(function: SassFunction) -> list[InstructionValues]:
     """The values of each instruction. Definitions that one use may read are one live range, with one number."""
     flow = control_flow(function)
-    readings = flow_of(function, flow).readings
+    data = flow_of(function, flow)
     ranges = _Ranges()
     read: list[list[_Definition]] = []
-    for of_each in readings:
+    for index, of_each in enumerate(data.readings):
         found: list[_Definition] = []
         for register, sources in of_each.items():
-            first, *others = [(each, register) for each in sorted(sources)] or [(-1, register)]
+            unknown = _TOO_MANY if (index, register) in data.too_many else _BEGINNING
+            first, *others = [(each, register) for each in sorted(sources)] or [(unknown, register)]
             for other in others:
                 ranges.join(first, other)
             found.append(first)

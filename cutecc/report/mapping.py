@@ -13,6 +13,7 @@ from cutecc.record.stages import UserLines
 from cutecc.report.code import Code
 from cutecc.report.frames import in_own_file
 from cutecc.report.instruction_mix import classify
+from cutecc.report.local_memory import LocalMemory, SpilledValue, local_memory
 from cutecc.report.stage_text import functions
 from cutecc.sass import SassFunction
 from cutecc.support.locations import REASONS, SURE, Frame
@@ -24,6 +25,15 @@ class LineMix(msgspec.Struct):
     file: str
     line: int
     classes: dict[str, int]
+
+
+class SpillingLine(msgspec.Struct):
+    """The accesses of local memory that are one line's, for registers that spill."""
+
+    file: str
+    line: int
+    stores: int
+    loads: int
 
 
 class KernelMix(msgspec.Struct):
@@ -42,6 +52,10 @@ class KernelMix(msgspec.Struct):
     classes: dict[str, int]
     lines: list[LineMix]
     """By line of the user's, as places name it; in the order of the source."""
+    spilled: list[SpilledValue] = []
+    """What spills, by what made it, the most bytes first."""
+    spilling: list[SpillingLine] = []
+    """The lines of the loads and stores, the most first."""
 
 
 class Mix(msgspec.Struct):
@@ -66,7 +80,17 @@ def mix_of_record(compilation: Compilation, user_lines: UserLines, code: Code | 
     statements = Statements(user_lines)
     resources = {each.kernel: each for each in compilation.resources}
     kernels = [_kernel_mix(each, statements, resources.get(each.name), compilation.own_file) for each in functions]
+    memory = local_memory(compilation, functions)
+    for each in kernels:
+        if each.kernel in memory:
+            _add_spills(each, memory[each.kernel])
     return Mix(any(kernel.lines for kernel in kernels), kernels)
+
+
+def _add_spills(kernel: KernelMix, memory: LocalMemory) -> None:
+    kernel.spilled = memory.values
+    lines = sorted(memory.spills.items(), key=lambda each: -each[1].bytes)
+    kernel.spilling = [SpillingLine(*line, each.stores, each.loads) for line, each in lines if line]
 
 
 def _kernel_mix(

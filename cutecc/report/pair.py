@@ -20,10 +20,11 @@ from cutecc.record import ArtifactKind, Compilation, KernelResources, Resumed, S
 from cutecc.record.naming import short_kernel_name
 from cutecc.record.pipeline_text import pass_names, selectors_of
 from cutecc.record.stages import Stages, UserLines, stages_of
-from cutecc.report.comparing import compare, count
+from cutecc.report.comparing import compare, compare_sides, count
 from cutecc.report.mapping import mix_of_record
 from cutecc.report.pair_remarks import RemarkPair, remark_pairs
 from cutecc.report.pair_source import SourcePair, source_pairs
+from cutecc.report.ptx_names import ptx_side
 from cutecc.report.stage_text import TRACED
 
 PassState = Literal["changed", "unchanged", "unknown", "failed", "before", "input", "not run"]
@@ -98,7 +99,7 @@ class Code(msgspec.Struct, frozen=True):
     same: bool
     """Whether it is the same, byte for byte."""
     lines: Lines
-    """Lines that differ, where the numbers of registers, comments and line information do not count."""
+    """Lines that differ, where names of registers and labels, comments and line information do not count."""
     a: int
     """Lines of such code in the first."""
     b: int
@@ -377,7 +378,6 @@ class _Modules:
 
 # Code.
 
-_REGISTER = re.compile(r"%([a-z]+)\d+")
 _NO_CODE = re.compile(r"\s*(?://|\.loc\b|\.file\b|$)")
 _COMMENT = re.compile(r"\s*//.*")
 
@@ -399,13 +399,12 @@ def compare_ptx(a: Compilation, b: Compilation, *, names: bool = True) -> Code |
         list(_code_lines(texts, [] if names else [each.kernel for each in record.resources]))
         for texts, record in ((ours, a), (theirs, b))
     )
-    differing = (0, 0) if before == after else count(compare(before, after))
+    differing = (0, 0) if before == after else count(compare_sides(ptx_side(before), ptx_side(after)))
     return Code(ours == theirs, Lines(*differing), len(before), len(after))
 
 
 def _code_lines(texts: Iterable[bytes], kernels: Sequence[str]) -> Iterator[str]:
-    """PTX without line information and comments. Registers have no numbers, and no sigil that means another thing in
-    the text of a module; `kernels` have numbers for names, in the order in which they are met."""
+    """PTX without line information and comments; `kernels` have numbers for names, in the order in which they come."""
     # One may begin as another does, and those of parameters begin with their kernel's.
     named = re.compile("|".join(map(re.escape, sorted(kernels, key=len, reverse=True))))
     numbers: dict[str, str] = {}
@@ -415,7 +414,7 @@ def _code_lines(texts: Iterable[bytes], kernels: Sequence[str]) -> Iterator[str]
             code = named.sub(lambda name: numbers.setdefault(name[0], f"kernel{len(numbers)}"), code)
         for line in code.split("\n"):
             if not _NO_CODE.match(line):
-                yield _REGISTER.sub(r"\1", _COMMENT.sub("", line)).replace("%", "")
+                yield _COMMENT.sub("", line)
 
 
 def _same_cubin(a: Compilation, b: Compilation) -> bool | None:

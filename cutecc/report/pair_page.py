@@ -21,6 +21,7 @@ from cutecc.report.destination import check_destination
 from cutecc.report.listings import Kind, Listing
 from cutecc.report.live_ranges import live_ranges
 from cutecc.report.pair import Pair, pair_of, sources_of
+from cutecc.report.pair_profiles import SideCosts, pair_costs
 from cutecc.report.pair_summary import summary, title
 from cutecc.report.stage_text import Function
 from cutecc.report.writing import Compiled, Report
@@ -33,37 +34,49 @@ def write_pair_report(
     *,
     names: tuple[str, str] = ("A", "B"),
     pair: Pair | None = None,
+    profiles: tuple[str | Path, str | Path] | None = None,
 ) -> Report:
     """Write the page that shows two kernels or records side by side to the HTML file `path`.
 
     `pair` is what `cutecc.workbench.compared.compare` made of the two, with the results of a run if there was one;
     without, it is made here, and `names` are what the page calls them. Modules are there of records that hold stages,
     as those of `--report` and `--dump-after` do. The same two give the same bytes. An earlier report at `path` is
-    replaced. Raises `UsageError` when something else is there, and `RecordError` for a damaged record and when the file
-    cannot be written.
+    replaced. `profiles` are files of `cutecc profile --json`, of each of the two: lines have what they cost. Raises
+    `UsageError` when something else is there, or a profile is not of its record, and `RecordError` for a damaged
+    record and when the file cannot be written.
     """
     path = Path(path)
     check_destination(path)
-    return Report(path, write_whole(path, _page(a, b, names, pair), "the report"), None)
+    ours, theirs = _records(a, b)
+    costs = pair_costs((ours, theirs), (Path(profiles[0]), Path(profiles[1]))) if profiles else None
+    return Report(path, write_whole(path, _page(ours, theirs, names, pair, costs), "the report"), None)
 
 
 def encode_pair_report(
     a: Compiled | Compilation, b: Compiled | Compilation, *, names: tuple[str, str] = ("A", "B")
 ) -> bytes:
     """The page that `write_pair_report` writes. Raises `RecordError` for a damaged record."""
-    return b"".join(_page(a, b, names, None))
+    return b"".join(_page(*_records(a, b), names, None, None))
+
+
+def _records(a: Compiled | Compilation, b: Compiled | Compilation) -> tuple[Compilation, Compilation]:
+    ours, theirs = (each if isinstance(each, Compilation) else each.compilation for each in (a, b))
+    return ours, theirs
 
 
 def _page(
-    a: Compiled | Compilation, b: Compiled | Compilation, names: tuple[str, str], pair: Pair | None
+    ours: Compilation,
+    theirs: Compilation,
+    names: tuple[str, str],
+    pair: Pair | None,
+    costs: tuple[SideCosts, SideCosts] | None,
 ) -> Iterator[bytes]:
-    ours, theirs = (each if isinstance(each, Compilation) else each.compilation for each in (a, b))
     pair = pair or pair_of(ours, theirs, names)
     listings: list[list[Listing]] = []
     for record, side in ((ours, pair.a), (theirs, pair.b)):
         try:
             code = Code(record)
-            listings.append([code_of(each, _values(each, code)) for each in code.listings()])
+            listings.append([code_of(each, _values(each, code), _columns(each, code)) for each in code.listings()])
         except Error as failure:
             note = f"the code of {side.record} is not shown: {failure.message}"
             pair = msgspec.structs.replace(pair, notes=[*pair.notes, note])
@@ -75,6 +88,8 @@ def _page(
     for side, record, of_record in (("a", ours, listings[0]), ("b", theirs, listings[1])):
         for chunk in _chunks(record, of_record):
             yield Chunk(f"{side}:{chunk.name}", chunk.data).element()
+    for side, of_side in zip(("a", "b"), costs or (), strict=False):
+        yield Chunk.of(f"{side}:costs", of_side).element()
     yield b"</body>\n</html>\n"
 
 
@@ -108,10 +123,31 @@ def _values(listing: Listing, code: Code) -> dict[int, list[int]]:
     return found
 
 
-def code_of(listing: Listing, values: Mapping[int, list[int]] = MappingProxyType({})) -> Listing:
+def _columns(listing: Listing, code: Code) -> dict[int, str]:
+    """By line of a listing of SASS its instruction in columns: guard, opcode, operands."""
+    functions = code.functions_by_file[listing.file] if listing.kind == "sass" else ()
+    return {each.line: in_columns(each.text) for function in functions for each in function.instructions}
+
+
+_INSTRUCTION = re.compile(r"(@\S+ +)?(\S+) *(.*)", re.DOTALL)
+
+
+def in_columns(text: str) -> str:
+    """An instruction of SASS: its guard, opcode and operands, below those of other lines."""
+    match = _INSTRUCTION.fullmatch(text)
+    assert match is not None
+    return f"        {(match[1] or '').strip():<6}{match[2]:<16} {match[3]}".rstrip()
+
+
+def code_of(
+    listing: Listing,
+    values: Mapping[int, list[int]] = MappingProxyType({}),
+    columns: Mapping[int, str] = MappingProxyType({}),
+) -> Listing:
     """A listing for comparing, without what follows from other lines: line information, addresses of instructions.
 
-    How places are known is left out. `values` are those of its lines, as `Listing.values` has them.
+    How places are known is left out. `values` are those of its lines, as `Listing.values` has them; `columns` are what
+    stands in place of lines.
     """
     kept, lines = list[int](), list[str]()
     for number, line in enumerate(listing.text.split("\n")):
@@ -120,7 +156,8 @@ def code_of(listing: Listing, values: Mapping[int, list[int]] = MappingProxyType
             break
         if not _NO_CODE[listing.kind].match(line):
             kept.append(number)
-            lines.append(_ADDRESS.sub("        ", line) if listing.kind == "sass" else _DEBUG.sub("", line))
+            plain = _ADDRESS.sub("        ", line) if listing.kind == "sass" else _DEBUG.sub("", line)
+            lines.append(columns.get(number, plain))
     numbers = {number: index for index, number in enumerate(kept)}
     functions = [
         Function(each.name, numbers[each.first], numbers[each.last])

@@ -17,8 +17,9 @@ from cutecc.record.naming import short_kernel_name
 from cutecc.record.stages import UserLines
 from cutecc.report.frames import Line
 from cutecc.report.grades import GRADES, SIGNS, badness, grade_of
-from cutecc.report.mapping import KernelMix, LineMix, Mix, Statements, share_text
-from cutecc.support.locations import MARKS, REASONS, Frame
+from cutecc.report.local_memory import SpilledValue
+from cutecc.report.mapping import KernelMix, LineMix, Mix, SpillingLine, Statements, share_text
+from cutecc.support.locations import MARKS, REASONS, SURE, Frame
 from cutecc.target import Target
 
 _TOGETHER = "\N{NO-BREAK SPACE}"
@@ -199,15 +200,25 @@ def _spills(found: KernelResources, mix: KernelMix | None) -> Fact:
     if not stores and not loads:
         return Fact("spills", "none", [Detail(f"{found.registers} registers a thread")])
     details = [Detail(f"{stores:,} B stored, {loads or 0:,} B loaded; {found.registers} registers a thread")]
-    spilling = [(line, _count(line, "spill")) for line in mix.lines] if mix else []
-    for line, count in sorted(spilling, key=lambda each: -each[1])[:_MOST]:
-        if count:
-            details.append(Detail(_counted(count, "access", "accesses"), (line.file, line.line)))
+    if mix:
+        details += [Detail(_accesses(each), (each.file, each.line)) for each in mix.spilling[:_MOST]]
+        details += [_made(each) for each in mix.spilled[:_MOST]]
     return Fact("spills", f"{stores + (loads or 0):,} B", details, bad=True)
 
 
-def _count(line: LineMix, kind: str = "") -> int:
-    return sum(count for name, count in line.classes.items() if name.startswith(kind))
+def _accesses(of: SpillingLine | SpilledValue) -> str:
+    return f"{_counted(of.stores, 'store')}, {_counted(of.loads, 'load')}"
+
+
+def _made(each: SpilledValue) -> Detail:
+    """What spills, by the line that made it."""
+    values = f"{_counted(each.values, 'value')} of {each.opcode}" if each.opcode else "what the kernel began with"
+    said = f"{values} spill{'s' if each.values < 2 else ''}: {_accesses(each)}, {each.bytes:,} B"
+    return Detail(said, (each.file, each.line) if each.file else None)
+
+
+def _count(line: LineMix) -> int:
+    return sum(line.classes.values())
 
 
 def _line_facts(mix: KernelMix | None, statements: Statements, *, has_lines: bool) -> Iterator[Fact]:
@@ -223,11 +234,25 @@ def _line_facts(mix: KernelMix | None, statements: Statements, *, has_lines: boo
         for each in heaviest[:_MOST]
     ]
     if details:
-        yield Fact("heaviest lines", f"of {total:,} SASS", details)
+        yield Fact("heaviest lines", "self", details)
     own = f", {mix.own / total:.1%} to a line of yours" if mix.own != mix.mapped else ""
-    reasons = (f"{MARKS[each]}{_TOGETHER}{mix.reasons.get(each, 0):,}{_TOGETHER}{each}" for each in REASONS)
     share, _, of = share_text(mix.mapped, total).partition(" ")
-    yield Fact("mapping", share, [Detail(of + own), Detail(", ".join(reasons))])
+    yield Fact("mapping", share, [Detail(of + own), *map(Detail, _reasons(mix))])
+
+
+def _reasons(mix: KernelMix) -> Iterator[str]:
+    """What the share counts, and what the others are."""
+    sure = sum(mix.reasons.get(each, 0) for each in SURE)
+
+    said = {each: f"{MARKS[each]}{_TOGETHER}{mix.reasons.get(each, 0):,}{_TOGETHER}{each}" for each in REASONS}
+    if not sure:
+        yield f"by the line table alone: {', '.join(said.values())}"
+        return
+    # Together the two lines are all instructions.
+    yield " + ".join(said.pop(each) for each in REASONS if each in SURE)
+    # As in a `def`, or a library without source.
+    elsewhere = [f"{sure - mix.mapped:,}{_TOGETHER}of no statement"] if sure > mix.mapped else []
+    yield f"the others: {', '.join([*said.values(), *elsewhere])}"
 
 
 def _statements(mix: KernelMix, statements: Statements) -> list[LineMix]:

@@ -13,6 +13,7 @@ from cutecc.report import page
 from cutecc.report.content import Content, content_of
 from cutecc.report.destination import check_destination
 from cutecc.report.measures import Measure
+from cutecc.report.roofline import Roofline
 from cutecc.report.summary import summary, title
 from cutecc.report.timeline_picture import Picture
 
@@ -45,19 +46,20 @@ def write_report(
     path: str | Path,
     measures: Sequence[Measure] = (),
     timelines: Sequence[Picture] = (),
+    roofline: Roofline | None = None,
 ) -> Report:
     """Write the report of a compiled kernel, or of a record, to the HTML file `path`.
 
     It shows what the record holds: for all of it, compile with `CompileOptions(report=True)`, or with `--report` or
-    `--dump-after=all` on the command line. `measures` come on top, as those of `cutecc.report.ncu.ncu_measures`, and
-    `timelines`, as those of `cutecc.report.timeline_picture.timeline_pictures`. The same record gives the same bytes.
-    An earlier report at `path` is replaced. Raises `UsageError` when something else is there, and `RecordError` when
-    the file cannot be written.
+    `--dump-after=all` on the command line. `measures` come on top, as those of `cutecc.report.ncu.ncu_measures`,
+    `timelines`, as those of `cutecc.report.timeline_picture.timeline_pictures`, and a `roofline`. The same record gives
+    the same bytes. An earlier report at `path` is replaced. Raises `UsageError` when something else is there, and
+    `RecordError` when the file cannot be written.
     """
     compilation = kernel if isinstance(kernel, Compilation) else kernel.compilation
     path = Path(path)
     check_destination(path)
-    content = content_of(compilation, measures, timelines)
+    content = content_of(compilation, measures, timelines, roofline)
     size = write_whole(path, _pieces(compilation, content), "the report")
     return Report(path, size, content.mapping)
 

@@ -45,7 +45,7 @@ class Change(msgspec.Struct, frozen=True):
     lines: list[LineChange]
     """Those with most instructions that differ first."""
     same_ptx: bool | None
-    """Whether the PTX is the same but for the numbers of registers; `None` where one has none."""
+    """Whether the PTX is the same but for the names of registers and labels; `None` where one has none."""
     same_code: bool | None = None
     """Whether the machine code is the same but for registers, addresses and order; `None` where one has none."""
 

@@ -5,9 +5,9 @@
  *
  * Names: `manifest`; `verdict`; `places:N`, `stage:N` and `user-lines` as in the record's stages (`cutecc/record/stages.py`);
  * `listing:FILE`; `columns:FILE` (`sass/table.ts`); `llvm` and `llvm:N`; `history`; `links:N` (`following/links.ts`); `mix`;
- * `layouts`; `measures`, and `measure:N` of each of them; `timeline:N` (`timeline/data.ts`); `reproducer`. A page of two records has `pair` (`pair/data.ts`), and
+ * `layouts`; `measures`, and `measure:N` of each of them; `roofline`; `timeline:N` (`timeline/data.ts`); `reproducer`. A page of two records has `pair` (`pair/data.ts`), and
  * `sources`, and of each of them, with `a:` or `b:` before the name, `places:N`, `stage:N`, `user-lines`, `listing:FILE`,
- * `counters`.
+ * `counters`, `costs`.
  */
 
 /** File, line and column from 1; column 0 is none. */
@@ -114,6 +114,19 @@ export interface LineHistory {
   events: HistoryEvent[];
   ptx: number;
   sass: number;
+  /** Who unrolled it, in this order; missing in older pages. */
+  copies?: Copies[];
+}
+
+/** That a line is there several times; of a loop's own line, that its body is. */
+export interface Copies {
+  by: "trace" | "pass" | "LLVM" | "ptxas";
+  /** How many there are from then on, in all. */
+  times: number;
+  /** Of a loop's own line, the first and the last line of the body. */
+  body?: [first: number, last: number];
+  /** Position of the pass. */
+  step?: number;
 }
 
 /** Chunk `history`. */
@@ -136,6 +149,23 @@ export interface KernelMix {
   classes: Record<string, number>;
   /** By line of the user's. */
   lines: { file: string; line: number; classes: Record<string, number> }[];
+  /** What spills, by the line and opcode that made it, the most bytes first; missing in older pages. */
+  spilled?: SpilledValue[];
+}
+
+/** Values that spill, of one line and opcode. */
+export interface SpilledValue {
+  /** Empty for values of no line. */
+  file: string;
+  line: number;
+  /** Empty for what came into the kernel in a register. */
+  opcode: string;
+  /** How many instructions made them. */
+  values: number;
+  stores: number;
+  loads: number;
+  /** Stored and loaded. */
+  bytes: number;
 }
 
 /** Chunk `mix`. */
@@ -242,6 +272,31 @@ export interface Points {
   over?: number[];
   /** What each value is made of, by the name of the part. */
   parts?: Record<string, number[]>;
+}
+
+/** Chunk `roofline`: what `cutecc/report/roofline.py` draws. */
+export interface Roofline {
+  title: string;
+  /** All of it in words. */
+  description: string;
+  width: number;
+  height: number;
+  shapes: {
+    kind: "path" | "text";
+    /** `grid`, `axis`, `roof`, `gap`, `memory`, `matrix`, `neither`, `number`, `name`. */
+    role: string;
+    d?: string;
+    x?: number;
+    y?: number;
+    text?: string;
+    anchor?: "start" | "middle" | "end";
+    /** Degrees, around its place. */
+    turn?: number;
+    tip?: string;
+  }[];
+  points: { number: number; title: string; intensity: number; teraflops: number; percent: number; limit: string }[];
+  /** Runs without a place, with why. */
+  left_out: string[];
 }
 
 /** Chunk `counters` of each of two records: what the emulator counted, by line of the user's. */

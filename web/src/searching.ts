@@ -6,7 +6,8 @@ import type { Listing, Stage } from "./data";
 import { heads, raw } from "./sass/choices";
 import { columnsOf } from "./sass/searched";
 import { type Hit, linesMatching, patternOf } from "./matching-lines";
-import { type Stop, stops } from "./store";
+import { inOrder } from "./search-order";
+import { type Stop, selected, stops } from "./store";
 import { textsOf } from "./stops";
 
 export const query = signal("");
@@ -86,9 +87,10 @@ export function followQuery(): void {
     // Machine code is searched as it is shown.
     void [raw.value, heads.value];
     // One stop for each text: a pass that changed nothing shows an earlier one's.
-    const searched = [...new Map(textsOf(stops.value).map((stop) => [stop.chunk, stop] as const).reverse()).values()]
+    const texts = [...new Map(textsOf(stops.value).map((stop) => [stop.chunk, stop] as const).reverse()).values()]
       .filter((stop) => stop.chunk !== null)
       .reverse();
+    const searched = inOrder(texts, stops.peek().find((each) => each.id === selected.peek())?.chunk ?? null);
     window.clearTimeout(timer);
     current++;
     timer = window.setTimeout(() => {

@@ -1,6 +1,7 @@
 /** Under the head, before anything is selected: what to know of each kernel first. */
 
 import type { Fact } from "./data";
+import { signal } from "@preact/signals";
 import { openSide, verdictOpen } from "./layout";
 import { files, select, shortName } from "./panels/state";
 import { type SideTab, manifest, mode, selected, sideTab, stops, verdict } from "./store";
@@ -15,8 +16,11 @@ const TABS: Partial<Record<Fact["about"], SideTab>> = {
   "mapping": "resources",
 };
 
+/** Whether all details are there in a window that is not high. */
+const whole = signal(false);
+
 /** As much as the strip has room for; a tooltip has all. */
-const MOST_DETAILS = 4;
+const MOST_DETAILS = 5;
 
 export function Verdict() {
   const found = verdict.value;
@@ -28,7 +32,7 @@ export function Verdict() {
       ? [{ kernel: only?.kernel ?? "", name: "", facts: [...found.facts, ...(only?.facts ?? [])] }]
       : [{ kernel: "", name: "", facts: found.facts }, ...found.kernels];
   return (
-    <section class="verdict-strip" id="verdict" aria-label="Verdict">
+    <section class={whole.value ? "verdict-strip whole" : "verdict-strip"} id="verdict" aria-label="Verdict">
       <h2 class="hidden">Verdict</h2>
       {rows
         .filter((row) => row.facts.length > 0)
@@ -42,6 +46,9 @@ export function Verdict() {
             </ul>
           </section>
         ))}
+      <button type="button" class="quiet more" aria-expanded={whole.value} aria-controls="verdict" onClick={() => (whole.value = !whole.value)}>
+        {whole.value ? "Less" : "More"}
+      </button>
     </section>
   );
 }

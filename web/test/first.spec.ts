@@ -1,19 +1,11 @@
 /** What the page says first: the verdict, the counts on tabs, functions and call sites, what each pass does. */
 
 import AxeBuilder from "@axe-core/playwright";
-import { type Page, expect, test } from "@playwright/test";
 import { execFileSync } from "node:child_process";
 import path from "node:path";
-import { BUILT, CUTECC, REPOSITORY, madeUp, manifest, open, page, stage, watch } from "./pages";
+import { type Page, expect, test } from "./checked";
+import { BUILT, CUTECC, REPOSITORY, madeUp, manifest, open, page, stage } from "./pages";
 import { HOSTILE, build } from "./panels-page";
-
-let wrong: string[];
-test.beforeEach(({ page: tab }) => {
-  wrong = watch(tab);
-});
-test.afterEach(() => {
-  expect(wrong).toEqual([]);
-});
 
 let file: string;
 test.beforeAll(({}, info) => {
@@ -61,6 +53,20 @@ test("the verdict is left out and shown by the keyboard", async ({ page: tab }) 
   await expect(tab.locator(".selected-line")).toContainText("made_up.py:7");
 });
 
+test("in a small window the verdict is short, whole when asked, and nothing of it is cut off", async ({ page: tab }) => {
+  await tab.setViewportSize({ width: 1000, height: 700 });
+  await open(tab, file);
+  const strip = tab.getByRole("region", { name: "Verdict" });
+  const scrolls = async () => await strip.evaluate((each) => each.scrollHeight > each.clientHeight + 1);
+  await expect(fact(tab, "occupancy")).toContainText("63%");
+  await expect(fact(tab, "occupancy").locator(".detail").last()).toBeHidden();
+  expect(await scrolls()).toBe(false);
+  await strip.getByRole("button", { name: "More" }).click();
+  await expect(fact(tab, "occupancy").locator(".detail").last()).toBeVisible();
+  await strip.getByRole("button", { name: "Less" }).press("Enter");
+  await expect(fact(tab, "occupancy").locator(".detail").last()).toBeHidden();
+});
+
 test("several kernels have a row each, below what is said of all", async ({ page: tab }) => {
   const kernels = ["copy", "add"].map((name) => ({ kernel: `kernel_cutlass_${name}_0`, name, facts: [{ about: "occupancy", text: "100%" }] }));
   await open(
@@ -90,13 +96,15 @@ test("tabs say how much is behind them, of the record and of the selected line",
   await open(tab, file);
   const counts = ["history", "instructions", "remarks"].map((name) => tab.locator(`#tab-${name} .count`));
   const texts = async () => await Promise.all(counts.map(async (each) => await each.innerText()));
-  await expect.poll(texts).toEqual(["5", "4", "◆ 3"]);
+  await expect.poll(texts).toEqual(["6", "4", "◆ 3"]);
   await expect(counts[2]!).toHaveAttribute("title", "remarks: 3, the worst severe");
   await tab.locator(".fact.of-remarks").getByRole("button", { name: "made_up.py:8" }).click();
-  await expect.poll(texts).toEqual(["0", "1", "▲ 1"]);
+  // Remarks are all listed, whatever line is selected.
+  await expect.poll(texts).toEqual(["0", "1", "◆ 3"]);
+  await expect(counts[2]!).toHaveAttribute("title", "remarks: 3, the worst severe, 1 on this line");
   await expect(counts[1]!).toHaveAttribute("title", "of this line: 1 in PTX, 1 in SASS");
   await tab.locator(".source-pane .cm-line", { hasText: "n = 4 * 8" }).click();
-  await expect.poll(texts).toEqual(["1", "0", "0"]);
+  await expect.poll(texts).toEqual(["1", "0", "◆ 3"]);
 });
 
 test("kernels, functions and call sites, with their own instructions and those of what they call", async ({ page: tab }) => {

@@ -1,17 +1,9 @@
 /** Measures in columns, and the hottest lines and instructions. */
 
 import AxeBuilder from "@axe-core/playwright";
-import { type Page, expect, test } from "@playwright/test";
-import { box, open, page, watch } from "./pages";
+import { type Page, expect, test } from "./checked";
+import { box, open, page } from "./pages";
 import { HOSTILE, build } from "./panels-page";
-
-let wrong: string[];
-test.beforeEach(({ page: tab }) => {
-  wrong = watch(tab);
-});
-test.afterEach(() => {
-  expect(wrong).toEqual([]);
-});
 
 let file: string;
 test.beforeAll(({}, info) => {

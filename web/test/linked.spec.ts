@@ -1,18 +1,10 @@
 /** The linked view, all lines coloured, one value followed, and only what belongs to a line. */
 
-import { type Locator, type Page, expect, test } from "@playwright/test";
-import { madeUp, listing, manifest, open, page, stage, watch } from "./pages";
+import { type Locator, type Page, expect, test } from "./checked";
+import { madeUp, listing, manifest, open, page, stage } from "./pages";
 import type { Frame, Place } from "../src/data";
 import type { Links } from "../src/following/links";
 import { violationsOf } from "./axe";
-
-let wrong: string[];
-test.beforeEach(({ page: tab }) => {
-  wrong = watch(tab);
-});
-test.afterEach(() => {
-  expect(wrong).toEqual([]);
-});
 
 const FILE = "/home/me/made_up.py";
 const COUNT = 40;
@@ -209,4 +201,15 @@ test("a kernel's value ends in its instructions", async ({ page: tab }) => {
   const last = tab.locator(".following .events > li").last();
   await expect(last).toContainText(/SASS: [1-9]/);
   await expect(last).toContainText("SR_CTAID.X");
+});
+
+test("the selected line stays in sight as the view is linked, whatever remarks stand above it", async ({ page: tab }) => {
+  await tab.setViewportSize({ width: 1000, height: 700 });
+  await open(tab, page("spilling"));
+  await tab.locator(".fact.of-heaviest-lines .detail button").first().click();
+  const selected = tab.locator(".source-editor .cm-line.cm-lit");
+  await expect(selected).toBeInViewport();
+  await tab.keyboard.press("4");
+  await expect(tab.locator(".columns.linked")).toBeVisible();
+  await expect(selected).toBeInViewport();
 });

@@ -1,23 +1,17 @@
 /** The list of a watch: a function that was compiled three times. */
 
-import { type Page, expect, test } from "@playwright/test";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
-import { BUILT, watch } from "./pages";
+import { type Page, expect, test } from "./checked";
+import { BUILT } from "./pages";
 import { violationsOf } from "./axe";
 
 const LIST = pathToFileURL(path.join(BUILT, "watched", "index.html")).href;
 
-let wrong: string[];
 test.beforeEach(async ({ page: tab }) => {
-  wrong = watch(tab);
   await tab.goto(LIST);
   await expect(tab.getByLabel("Filter by name")).toBeVisible();
 });
-test.afterEach(() => {
-  expect(wrong).toEqual([]);
-});
-
 const records = async (tab: Page) =>
   (await tab.locator("#kernels tbody tr:visible").evaluateAll((rows) => rows.map((row) => (row as HTMLElement).dataset["record"])));
 const compare = (tab: Page) => tab.getByRole("region", { name: "Compare" });

@@ -1,7 +1,7 @@
 /** LLVM's own passes on the page: rows below the pass that ran them, their code, what each changed, the lines of it. */
 
-import { type Page, expect, test } from "@playwright/test";
-import { madeUp, manifest, open, watch } from "./pages";
+import { type Page, expect, test } from "./checked";
+import { madeUp, manifest, open } from "./pages";
 import { violationsOf } from "./axe";
 
 const SOURCE = ["def scale(x, y):", "    for i in range(n):", "        y[i] = x[i] * s[0]", ""].join("\n");
@@ -57,20 +57,12 @@ function build(name: string, generation: string): string {
   });
 }
 
-let wrong: string[];
 let file: string;
 let closed: string;
 test.beforeAll(({}, info) => {
   file = build(`llvm-${info.workerIndex}`, "llvm-to-binary");
   closed = build(`closed-${info.workerIndex}`, "cuda-to-binary");
 });
-test.beforeEach(({ page: tab }) => {
-  wrong = watch(tab);
-});
-test.afterEach(() => {
-  expect(wrong).toEqual([]);
-});
-
 const rows = (tab: Page) => tab.locator("#pass-list .stop");
 const row = (tab: Page, name: string) => rows(tab).filter({ hasText: name });
 const heading = (tab: Page) => tab.locator(".about h2");

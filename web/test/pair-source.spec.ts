@@ -1,15 +1,7 @@
 /** The source on the page of two records: an element-wise add, and one with other tiles. */
 
-import { type Page, expect, test } from "@playwright/test";
-import { listing, madeUp, open, page, stage, watch } from "./pages";
-
-let wrong: string[];
-test.beforeEach(({ page: tab }) => {
-  wrong = watch(tab);
-});
-test.afterEach(() => {
-  expect(wrong).toEqual([]);
-});
+import { type Page, expect, test } from "./checked";
+import { listing, madeUp, open, page, stage } from "./pages";
 
 const source = (tab: Page) => tab.locator(".pair-source");
 const row = (tab: Page, text: string) => tab.locator(".changed-lines tbody tr", { hasText: text });
@@ -125,6 +117,10 @@ test("counters are compared where both have them, a file of one alone is told, n
   const remark = { severity: "warning", message: "<b>spills</b>", location: "k.py:2:1", numbers: {} };
   const text = "def <b>k</b>():\n    work()\n";
   const kept = (warps: number) => ({ title: "", lines: [{ kernel: "k", file: "k.py", line: 2, counts: { warps } }] });
+  const spent = (total: number, cost: number) => ({
+    ...{ title: "M=8", device: "H200", unit: "µs", total },
+    lines: [{ file: "k.py", line: 2, cost, waits: { "waits for <i>memory</i>": cost - 1, issues: 0.5 } }],
+  });
   const chunks = {
     pair: {
       a: side("left"),
@@ -152,13 +148,19 @@ test("counters are compared where both have them, a file of one alone is told, n
     "a:listing:k.sass": listing("sass", "k.sass", ["  MOV"], { table: [[["k.py", 2, 0]]], places: [0], classes: [0], class_names: ["move"] }),
     "a:counters": kept(40),
     "b:counters": kept(32),
+    "a:costs": spent(20.5, 8.25),
+    "b:costs": spent(18, 6.5),
   };
   await open(tab, madeUp("pair-source", chunks), "#stage=0-0");
-  await expect(source(tab).locator(".change-heads")).toHaveText("hereSASSwarpA → B");
+  await expect(source(tab).locator(".change-heads")).toHaveText("hereSASSwarpµsA → B");
+  await expect(source(tab).locator(".change-heads .of-cost")).toHaveAttribute("title", "Microseconds of a call, of 20.5 → 18, by samples in A → in B: M=8 on H200");
   const work = row(tab, "work()");
   await expect(work).toContainText("1 → 2 ▲");
   await expect(work).toContainText("1 → 0 ▼");
   await expect(work).toContainText("40 → 32 ▼");
+  await expect(work).toContainText("8.25 → 6.5 ▼");
+  await expect(work.locator("td", { hasText: "8.25" })).toHaveAttribute("title", "7.25 → 5.5 µs: waits for <i>memory</i>\n0.5 µs: issues");
+  await expect(tab.locator("#app i")).toHaveCount(0);
   await expect(work).toContainText("1 remark");
   await expect(source(tab).locator(".cm-remarks")).toHaveText("only A <b>spills</b> check");
   await source(tab).getByRole("combobox", { name: "File" }).selectOption("more.py (only B)");

@@ -157,7 +157,7 @@ export function build(name: string): string {
               details: [{ text: "10 blocks of 128 threads an SM, limited by registers" }, { text: "at most 32 registers (now 40): 16 blocks, 100%" }],
             },
             { about: "spills", text: "24 B", bad: true, details: [{ text: "8 B stored, 16 B loaded; 40 registers a thread" }, { text: "2 accesses", line: [FILE, 11] }] },
-            { about: "heaviest lines", text: "of 4 SASS", details: [{ text: "1 SASS, 25%", line: [FILE, 7] }] },
+            { about: "heaviest lines", text: "self", details: [{ text: "1 SASS, 25%", line: [FILE, 7] }] },
             { about: "mapping", text: "75.0%", details: [{ text: "of 4 SASS instructions belong to a line of the source" }] },
           ],
         },
@@ -177,6 +177,7 @@ export function build(name: string): string {
       lines: [
         line(5, 1, [{ step: 2, kind: "removed", before: 1, after: 0, counts: { removed: 1 } }], 0, 0),
         line(11, 1, [{ step: 2, kind: "changed", before: 1, after: 1, counts: { changed: 1 } }], 1, 1),
+        line(6, 0, [], 1, 1),
         line(7, 2, [], 1, 1),
         line(8, 1, [], 1, 1),
         { ...line(3, 1, [], 9, 9), file: LIBRARY },
@@ -194,6 +195,10 @@ export function build(name: string): string {
           lines: [
             { file: FILE, line: 7, classes: { integer: 1 } },
             { file: LIBRARY, line: 3, classes: { "global 32": 1 } },
+          ],
+          spilled: [
+            { file: FILE, line: 7, opcode: "MUFU.EX2", values: 2, stores: 2, loads: 4, bytes: 24 },
+            { file: "", line: 0, opcode: "", values: 0, stores: 1, loads: 0, bytes: 4 },
           ],
         },
       ],

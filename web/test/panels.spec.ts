@@ -1,14 +1,6 @@
-import { type Page, expect, test } from "@playwright/test";
-import { box, open, page, watch } from "./pages";
+import { type Page, expect, test } from "./checked";
+import { box, open, page } from "./pages";
 import { build, HOSTILE, python } from "./panels-page";
-
-let wrong: string[];
-test.beforeEach(({ page: tab }) => {
-  wrong = watch(tab);
-});
-test.afterEach(() => {
-  expect(wrong).toEqual([]);
-});
 
 let file: string;
 test.beforeAll(({}, info) => {
@@ -69,6 +61,16 @@ test("a line that is folded away says by which pass", async ({ page: tab }) => {
   await expect(tab.locator(".panel.history")).toContainText("Nothing is left: removed by cute-fold-static.");
 });
 
+test("the history of a loop that the trace unrolled says so, not that all of it is gone", async ({ page: tab }) => {
+  await open(tab, page("elementwise_add"), "#stage=0");
+  await tab.locator(".source-editor .cm-line", { hasText: "range_constexpr" }).click();
+  const history = tab.locator(".panel.history");
+  await expect(history).toContainText("its body, line 45, is unrolled ×16 by the trace");
+  await expect(history).toContainText("Nothing is left of the loop itself: it is unrolled ×16 by the trace.");
+  await tab.locator(".source-editor .cm-line", { hasText: "in_bounds[i] =" }).click();
+  await expect(history.locator(".events li").nth(1)).toHaveText(/×unrolled ×16 by the trace/);
+});
+
 test("the history of a line opens a pass's diff where the line was", async ({ page: tab }) => {
   await open(tab, file);
   await chooseLine(tab, 5);
@@ -85,6 +87,9 @@ test("the history of a line opens a pass's diff where the line was", async ({ pa
   await tab.locator(".source-editor .cm-line", { hasText: "return a[0]" }).click();
   await tab.locator(".events button", { hasText: "SASS: 1 instruction" }).click();
   await expect(lit(tab)).toHaveText(/LDG/);
+  // What a call made is told apart from the line's own.
+  await tab.locator(".source-editor .cm-line", { hasText: "x = load(a)" }).click();
+  await expect(tab.locator(".panel.history")).toContainText("SASS: 1 instruction with calls, 0 self");
 });
 
 test("an operation in a called function lights its whole chain, shown on hover and to click", async ({ page: tab }) => {
@@ -106,9 +111,9 @@ test("an operation in a called function lights its whole chain, shown on hover a
 test("before a line is selected, lines with the most instructions and those with none are there to select", async ({ page: tab }) => {
   await open(tab, file);
   const panel = tab.locator(".panel.overview");
-  await expect(panel.locator("h3")).toHaveText(["Most SASS instructions ", "Nothing left "]);
+  await expect(panel.locator("h3")).toHaveText(["Most SASS instructions, with calls ", "Nothing left "]);
   // Lines of one's own come first, although one of a library's became more instructions.
-  await expect(panel.locator("ul").first().locator("li")).toHaveText([/made_up/, /made_up/, /made_up/, /tools\.py:3.*9/]);
+  await expect(panel.locator("ul").first().locator("li")).toHaveText([/made_up/, /made_up/, /made_up/, /made_up/, /tools\.py:3.*9/]);
   await expect(panel.locator("ul").last()).toContainText("removed by cute-fold-static");
   await panel.getByRole("button", { name: "n = 4 * 8" }).click();
   await expect(tab.locator(".selected-line")).toContainText("made_up.py:5");
@@ -151,6 +156,10 @@ test("resources, and instructions by class for the kernel and for the selected l
   await expect(panel).toContainText("63 %: 10 blocks of 128 threads on a multiprocessor, 40 warps");
   await expect(panel).toContainText("limited by registers");
   await expect(panel.locator("summary")).toHaveText("75.0 % of 4 SASS instructions belong to a line of the source, 50.0 % to a line of yours");
+  const spilled = panel.locator(".spilled li");
+  await expect(spilled).toHaveText([/made_up\.py:7y = x \+ 1.*2 values of MUFU\.EX2: 2 stores, 4 loads, 24 B/, "of no linewhat the kernel began with: 1 store, 0 loads, 4 B"]);
+  // A long line of code is cut, and makes the panel no wider.
+  expect(await panel.evaluate((each) => each.scrollWidth <= each.clientWidth)).toBe(true);
   const rows = panel.locator("tbody tr");
   await expect(rows.nth(0)).toHaveText(/global 32\s*2\s*50\.0\s*·/);
   await expect(rows.filter({ hasText: "integer" })).toHaveText(/integer\s*1\s*25\.0\s*1/);

@@ -1,16 +1,8 @@
 /** Pictures of bank conflicts and of touched sectors, which remarks open. */
 
-import { type Page, expect, test } from "@playwright/test";
-import { open, page, watch } from "./pages";
+import { type Page, expect, test } from "./checked";
+import { open, page } from "./pages";
 import { violationsOf } from "./axe";
-
-let wrong: string[];
-test.beforeEach(({ page: tab }) => {
-  wrong = watch(tab);
-});
-test.afterEach(() => {
-  expect(wrong).toEqual([]);
-});
 
 const dialog = (tab: Page) => tab.locator("dialog.request");
 const button = (tab: Page) => tab.getByRole("button", { name: "Picture", exact: true }).first();

@@ -1,22 +1,12 @@
 /** Machine code in columns: what stands beside it, folds, links, definitions and uses, spills; by mouse and keyboard. */
 
-import { type Locator, type Page, expect, test } from "@playwright/test";
 import { execFileSync } from "node:child_process";
 import path from "node:path";
-import { BUILT, REPOSITORY, open, page, watch } from "./pages";
+import { type Locator, type Page, expect, test } from "./checked";
+import { BUILT, REPOSITORY, open, page } from "./pages";
 
 const GEMM = "#stage=listing:Gemm.sass";
 const SPILLING = "#stage=listing:scale.sass";
-
-let wrong: string[] = [];
-
-test.beforeEach(({ page: tab }) => {
-  wrong = watch(tab);
-});
-
-test.afterEach(() => {
-  expect(wrong).toEqual([]);
-});
 
 const editor = (tab: Page): Locator => tab.locator(".editors .cm-sass");
 const heads = (tab: Page): Locator => editor(tab).locator(".cm-sass-head");
@@ -50,6 +40,16 @@ test("control codes in words, where they are pointed at and by the keyboard", as
   await tab.keyboard.press("ArrowDown");
   await tab.keyboard.press("i");
   await expect(status(tab)).toContainText(/0000; .* live registers; .*stalls \d+ cycles?/);
+  const told = tab.locator(".sass-told");
+  await expect(told).toBeVisible();
+  await expect(told.locator("li").first()).toHaveText("0000");
+  await expect(told).toContainText(/stalls \d+ cycles?/);
+  await tab.keyboard.press("Escape");
+  await expect(told).toHaveCount(0);
+  await tab.keyboard.press("i");
+  await expect(told).toBeVisible();
+  await tab.keyboard.press("ArrowDown");
+  await expect(told).toHaveCount(0);
 });
 
 test("the peak of live registers is a link away", async ({ page: tab }) => {
@@ -140,8 +140,8 @@ test("spills say whose value they keep, on the page and in the terminal", async 
   await openSass(tab, "spilling", SPILLING);
   await expect(editor(tab).locator(".cm-sass-function")).toContainText(/\d+ spills/);
   const spill = editor(tab).locator(".cm-sass-spill").first();
-  await expect(spill).toHaveText(/STL +\[R1\+0x[0-9a-f]+\], R\d+ {2}\/\/ spill: the value of [0-9a-f]{4} /);
-  const [, address, opcode] = /value of ([0-9a-f]{4}) ([\w.]+)/.exec(await spill.innerText()) as unknown as [string, string, string];
+  await expect(spill).toHaveText(/STL +\[R1\+0x[0-9a-f]+\], R\d+ {2}\/\/ spill of [0-9a-f]{4} /);
+  const [, address, opcode] = /spill of ([0-9a-f]{4}) ([\w.]+)/.exec(await spill.innerText()) as unknown as [string, string, string];
   await expect(editor(tab)).not.toContainText("SpillRefill");
   const cutecc = process.env["CUTECC"] ?? path.join(REPOSITORY, ".venv", "bin", "cutecc");
   const shown = execFileSync(cutecc, ["show", path.join(BUILT, "spilling"), "--sass"], { encoding: "utf8", cwd: REPOSITORY });
@@ -189,10 +189,10 @@ test("columns go and come, and where there is no room they are not there", async
 test("a search finds what is shown, and leads there", async ({ page: tab }) => {
   await openSass(tab, "spilling", SPILLING);
   await tab.keyboard.press("/");
-  await tab.keyboard.type("spill: the value");
+  await tab.keyboard.type("spill of");
   await expect(tab.locator(".found-head")).toHaveCount(1);
   await tab.locator(".hit").nth(1).click();
-  await expect(editor(tab).locator(".cm-found").first()).toHaveText("spill: the value");
+  await expect(editor(tab).locator(".cm-found").first()).toHaveText("spill of");
   await tab.locator(".search input[type=search]").fill("//## File");
   await expect(tab.locator(".search")).toContainText("0 lines");
 });

@@ -95,7 +95,7 @@ test("rows: functions, labels, lines of the source, instructions by their loops"
       "      MOV              R2, RZ",
       ".L_x_1:  loop of 3 instructions  from 0030",
       "k.py:4  x += x",
-      "        STL              [R1], R2  // spill: the value of 0000 MOV, k.py:3 and 1 more",
+      "        STL              [R1], R2  // spill of 0000 MOV, k.py:3 and 1 more",
       "        FADD             R2, R2, R2",
       "  @P0   BRA              .L_x_1",
       "no line of the source",

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import click
+import msgspec
 import pytest
 
 import cutecc
@@ -20,8 +21,9 @@ from cutecc.frontend.traced import TraceRequest
 from cutecc.profiling.folder import kernels_of, read_processes, write_process
 from cutecc.profiling.kernels import ProfiledKernel, profiled
 from cutecc.profiling.limits import fillings, limits_of
-from cutecc.profiling.results import Profiled, profile_dict
+from cutecc.profiling.results import Profiled, profile_dict, write_roofline
 from cutecc.profiling.samples import KernelSamples, Samples
+from cutecc.report.pair_profiles import pair_costs
 from cutecc.report.profile_measures import profile_measures
 from cutecc.report.stalls import STALLS, explain
 from cutecc.runtime.launch import Launch
@@ -154,6 +156,17 @@ def test_as_json(sampled: ProfiledKernel, kernel: cutecc.Kernel) -> None:
     assert filling["waves"] == pytest.approx(264 / 132 / filling["blocks_per_sm"])
 
 
+def test_as_a_roofline(sampled: ProfiledKernel, tmp_path: Path) -> None:
+    times = Measurement("softmax", Times([10.0], "events", 1), Rates(4000.0, 700.0), "warm", bytes=3.2e7, flops=1e6)
+    found = Profiled("M=8", _samples(sampled.samples), [sampled], limits_of(times, []))
+    write_roofline([found], tmp_path / "softmax.svg")
+    text = (tmp_path / "softmax.svg").read_text()
+    assert "Roofline of NVIDIA H200" in text and "copy: 4,000 GB/s" in text and "product: 700 TFLOP/s" in text
+    assert "1: M=8: 0.0312 FLOP/byte, 0.1 TFLOP/s, 80 % of its roof, limited by memory." in text
+    with pytest.raises(UsageError, match="says not how many bytes"):
+        write_roofline([Profiled("M=8", _samples(sampled.samples), [sampled])], tmp_path / "none.svg")
+
+
 def test_the_last_wave(kernel: cutecc.Kernel) -> None:
     program = kernel.host_program
     assert program is not None
@@ -204,6 +217,27 @@ def test_samples_are_of_instructions_with_their_reasons(
 def test_a_page_has_them(file: Path, kernel: cutecc.Kernel, tmp_path: Path) -> None:
     report = cutecc.write_report(kernel, tmp_path / "page.html", profile_measures(kernel.compilation, file))
     assert b'data-chunk="measures"' in report.path.read_bytes()
+
+
+def test_a_page_of_two_has_what_lines_cost(file: Path, kernel: cutecc.Kernel, tmp_path: Path) -> None:
+    times = Measurement("softmax", Times([10.0], "events", 1), Rates(4000.0, 700.0), "warm", bytes=3.2e7, flops=1e6)
+    found = json.loads(file.read_text())
+    found[0]["limits"] = json.loads(msgspec.json.encode(limits_of(times, [])))
+    timed = tmp_path / "timed.json"
+    timed.write_text(json.dumps(found))
+    ours, theirs = pair_costs((kernel.compilation, kernel.compilation), (timed, timed))
+    assert ours == theirs and (ours.unit, ours.total, ours.device) == ("µs", 10.0, "NVIDIA H200")
+    assert sum(each.cost for each in ours.lines) == pytest.approx(10, abs=0.01 * len(ours.lines))
+    first = max(ours.lines, key=lambda each: each.cost)
+    assert first.file == str(SOFTMAX) and STALLS["long_scoreboard"].waits in first.waits
+    # One that nobody timed is told in shares.
+    assert [each.unit for each in pair_costs((kernel.compilation, kernel.compilation), (timed, file))] == ["%", "%"]
+    report = cutecc.write_pair_report(kernel, kernel, tmp_path / "pair.html", profiles=(timed, timed))
+    assert b'data-chunk="a:costs"' in report.path.read_bytes()
+    found[0]["title"] = "M=9"
+    timed.write_text(json.dumps([*found, *found]))
+    with pytest.raises(UsageError, match="no profile of the same sizes"):
+        pair_costs((kernel.compilation, kernel.compilation), (timed, file))
 
 
 def test_another_build_is_refused(file: Path, kernel: cutecc.Kernel) -> None:

@@ -44,3 +44,9 @@ def test_what_a_kernel_begins_with() -> None:
     found = values(["STG.E [R4.64], R1", "STG.E [R4.64], R1"])
     assert found[0].reads == found[1].reads == [0, 1, 2]
     assert found[0].encoded(10) == [0, 3, 10, 11, 12]
+
+
+def test_one_of_too_many_values_is_not_what_the_register_began_with() -> None:
+    guarded = [f"@P0 MOV R1, {number:#x}" for number in range(20)]
+    found = values(["STG.E [R4.64], R1", *guarded, "STG.E [R4.64], R1", "EXIT"])
+    assert found[0].reads[-1] != found[21].reads[-1]

@@ -15,7 +15,7 @@ from cutecc.record.folder import RecordFolder, read_folder
 from cutecc.record.stages import StageWriter, UserLines, create
 from cutecc.report.listings import llvm_ir_listing, ptx_listing, sass_listing
 from cutecc.report.pair import OutputPair, Results, RunPair, Times, pair_of
-from cutecc.report.pair_page import code_of, write_pair_report
+from cutecc.report.pair_page import code_of, in_columns, write_pair_report
 from cutecc.report.sass_places import sass_functions
 from cutecc.report.stage_text import Function
 from cutecc.support.locations import Frame
@@ -178,6 +178,20 @@ def test_sass_stands_there_without_addresses() -> None:
         ".L_x_0:",
         "        BRA `(.L_x_0);",
         "",
+    ]
+
+
+def test_sass_is_compared_in_columns() -> None:
+    text = """\
+\t.section\t.text.k,"ax",@progbits
+.text.k:
+        /*0000*/                   STL [R1], R3                   (*"SpillRefill"*) ;
+        /*0010*/              @!P0 EXIT ;
+"""
+    columns = {each.line: in_columns(each.text) for each in sass_functions(text)[0].instructions}
+    assert code_of(sass_listing(text, "k.sass", sass_functions(text)), columns=columns).text.split("\n")[2:4] == [
+        "              STL              [R1], R3",
+        "        @!P0  EXIT",
     ]
 
 

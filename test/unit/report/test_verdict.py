@@ -13,7 +13,8 @@ from cutecc.record import Analysis, Compilation, Failure, KernelResources, Remar
 from cutecc.record.compilation import Occupancy, Resumed
 from cutecc.record.stages import UserLines
 from cutecc.report.grades import badness, cost_of, grade_of
-from cutecc.report.mapping import KernelMix, LineMix, Mix
+from cutecc.report.local_memory import SpilledValue
+from cutecc.report.mapping import KernelMix, LineMix, Mix, SpillingLine
 from cutecc.report.verdict import Detail, Fact, Verdict, verdict_of
 from cutecc.report.writing import encode_report
 
@@ -39,6 +40,8 @@ MIX = Mix(
                 LineMix(OWN, 2, {"global load 32": 1, "spill store 32": 2}),
                 LineMix(OWN, 3, {"integer": 1, "spill load 64": 3}),
             ],
+            [SpilledValue(OWN, 2, "LDG.E", 2, 2, 3, 24), SpilledValue("", 0, "", 0, 1, 0, 4)],
+            [SpillingLine(OWN, 3, 0, 3), SpillingLine(OWN, 2, 2, 0)],
         )
     ],
 )
@@ -70,14 +73,16 @@ def test_a_kernel() -> None:
             Detail("at most 40 registers (now 47): 12 blocks, 75%"),
         ],
     )
-    # The lines whose values were spilled, the one with the most first.
+    # The lines of the accesses, the one with the most first, then whose values they are.
     assert said["spills"] == Fact(
         "spills",
         "24 B",
         [
             Detail("8 B stored, 16 B loaded; 47 registers a thread"),
-            Detail("3 accesses", (OWN, 3)),
-            Detail("2 accesses", (OWN, 2)),
+            Detail("0 stores, 3 loads", (OWN, 3)),
+            Detail("2 stores, 0 loads", (OWN, 2)),
+            Detail("2 values of LDG.E spill: 2 stores, 3 loads, 24 B", (OWN, 2)),
+            Detail("what the kernel began with spills: 1 store, 0 loads, 4 B"),
         ],
         bad=True,
     )
@@ -87,12 +92,12 @@ def test_a_kernel() -> None:
         ((OWN, 2), "3 SASS, 15%"),
         ((LIBRARY, 3), "9 SASS, 45%"),
     ]
-    share, reasons = said["mapping"].details
+    share, *reasons = said["mapping"].details
     assert share.text == "of 20 SASS instructions belong to a line of the source, 30.0% to a line of yours"
-    assert (
-        reasons.text.replace("\N{NO-BREAK SPACE}", " ")
-        == "● 12 exact, ◐ 3 operands, ◌ 4 compiler, ○ 1 order, ? 0 unknown"
-    )
+    assert [each.text.replace("\N{NO-BREAK SPACE}", " ") for each in reasons] == [
+        "● 12 exact + ◐ 3 operands",
+        "the others: ◌ 4 compiler, ○ 1 order, ? 0 unknown",
+    ]
     assert said["remarks"] == Fact("remarks", "none", [Detail("no check has looked: cutecc check")])
 
 

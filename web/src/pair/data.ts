@@ -21,6 +21,19 @@ export interface PairSide {
   outputs: string[];
 }
 
+/** Chunk `costs` of each: what its lines cost, by a profile. */
+export interface Costs {
+  /** The sizes. */
+  title: string;
+  device: string;
+  /** `µs` of a call; `%` of the samples where one was not timed. */
+  unit: string;
+  /** Of all lines. */
+  total: number;
+  /** With what of it warps waited for, in words. */
+  lines: { file: string; line: number; cost: number; waits: Record<string, number> }[];
+}
+
 /** Lines that only one of two texts has. */
 export interface Lines {
   a: number;
@@ -49,7 +62,7 @@ export interface PassPair {
   lines: Lines | null;
 }
 
-/** The PTX of both, without the numbers of registers, comments and line information. */
+/** The PTX of both, without the names of registers and labels, comments and line information. */
 export interface CodePair {
   /** Byte for byte. */
   same: boolean;

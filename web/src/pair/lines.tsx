@@ -3,7 +3,7 @@
 import { computed, signal } from "@preact/signals";
 import type { SourcePair } from "./data";
 import { type Change, type SourceRow, changeOf, changeSign, changeText } from "./source-rows";
-import { type Counted, columns, countOf, differs, lineName, numberOf, remarksOf, selectRow } from "./source-state";
+import { type Counted, columns, countOf, differs, lineName, numberOf, remarksOf, selectRow, waitsOf } from "./source-state";
 import { rowsOf, selectedRow, sources, textOf } from "./sides";
 
 const MOST = 500;
@@ -111,7 +111,7 @@ function Line({ entry: { source, row, counts } }: { entry: Entry }) {
         const change = counts.get(name) ?? { a: 0, b: 0 };
         const by = changeOf(change);
         return (
-          <td key={name} class={`count ${by === 0 ? "same" : "other"}`}>
+          <td key={name} class={`count ${by === 0 ? "same" : "other"}`} title={name === "cost" ? waitsOf(source, row).join("\n") : undefined}>
             {changeText(change)} {changeSign(change)}
           </td>
         );

@@ -66,7 +66,7 @@ function Verdict({ pair }: { pair: Pair }) {
           {ptx.same
             ? `the same, ${number(ptx.a)} lines`
             : ptx.lines.a === 0 && ptx.lines.b === 0
-              ? "differs in line information and the numbers of registers alone"
+              ? "differs in line information and the names of registers and labels alone"
               : `${number(ptx.lines.a)} of ${number(ptx.a)} lines are in A alone, ${number(ptx.lines.b)} of ${number(ptx.b)} in B alone`}
           .
         </li>

@@ -7,12 +7,12 @@ import {
   type DecorationSet,
   EditorView,
   GutterMarker,
-  WidgetType,
   gutter,
   highlightActiveLine,
   keymap,
   lineNumbers,
 } from "@codemirror/view";
+import { type Said, below } from "../editor/below";
 import { picking } from "../editor/picking";
 import { python } from "../panels/python";
 import { type Change, type ShownLine, changeOf, changeSign, changeText } from "./source-rows";
@@ -167,38 +167,8 @@ function counts({ name, title, of }: Column, lines: readonly ShownLine[]): Exten
   });
 }
 
-class Below extends WidgetType {
-  constructor(
-    private readonly remarks: readonly RemarkFacts[],
-    private readonly indent: number,
-  ) {
-    super();
-  }
-
-  override eq(other: Below): boolean {
-    return JSON.stringify(other.remarks) === JSON.stringify(this.remarks);
-  }
-
-  override toDOM(): HTMLElement {
-    const box = document.createElement("div");
-    box.className = "cm-remarks";
-    box.style.paddingLeft = `min(${this.indent}ch, 15%)`;
-    for (const { kind, differs, text, by } of this.remarks) {
-      const row = box.appendChild(document.createElement("div"));
-      const mark = row.appendChild(document.createElement("span"));
-      mark.className = differs ? "remark-kind differs" : "remark-kind";
-      mark.textContent = kind;
-      row.append(` ${text} `);
-      const maker = row.appendChild(document.createElement("span"));
-      maker.className = "muted";
-      maker.textContent = by;
-    }
-    return box;
-  }
-
-  override ignoreEvent(): boolean {
-    return false;
-  }
+function said({ kind, differs, text, by }: RemarkFacts): Said {
+  return { mark: kind, markClass: differs ? "remark-kind differs" : "remark-kind", text, by };
 }
 
 const CLASSES = { "−": "cm-removed", "+": "cm-added", " ": "" };
@@ -212,8 +182,7 @@ function decorations(lines: readonly ShownLine[], factsOf: (line: ShownLine) => 
       const classes = [CLASSES[shown.sign], shown.gap ? "cm-gap" : "", lit ? "cm-lit" : ""].filter((each) => each !== "").join(" ");
       if (classes !== "") builder.add(line.from, line.from, Decoration.line({ class: classes }));
       if (shown.counts && remarks.length > 0) {
-        const indent = /^\s*/.exec(line.text)?.[0].length ?? 0;
-        builder.add(line.to, line.to, Decoration.widget({ widget: new Below(remarks, indent), side: 3, block: true }));
+        builder.add(line.to, line.to, Decoration.widget({ widget: below(line.text, remarks.map(said)), side: 3, block: true }));
       }
     });
     return builder.finish();

@@ -9,9 +9,9 @@ import { userLineOf } from "../panels/chains";
 import { asked, indexOf, placeOf, shortName } from "../panels/state";
 import { pair, place, stop, stops, userLine } from "../store";
 import { textsOf } from "../stops";
-import type { RemarkPair, SourcePair } from "./data";
+import type { Costs, RemarkPair, SourcePair } from "./data";
 import { type Side, SIDES, linesOf, rowsOf, sources } from "./sides";
-import { type Change, type SourceRow, changeOf, rowWith } from "./source-rows";
+import { type Change, type SourceRow, changeOf, changeText, rowWith } from "./source-rows";
 
 type Documents = Record<Side, Document[]>;
 
@@ -28,13 +28,34 @@ export const openFile = signal(0);
 /** The tab below the source. */
 export const pairTab = signal<"lines" | "remarks">("lines");
 
-export type Counted = "here" | "ptx" | "sass" | "warps";
-export const COLUMNS: { name: Counted; head: string; title: string }[] = [
+/** What lines cost by profiles of both; chunk `costs` of each. */
+export const costs = signal<Record<Side, Costs> | null>(null);
+const costOf = computed(() => costs.value && { a: byLine(costs.value.a), b: byLine(costs.value.b) });
+const byLine = ({ lines }: Costs) => new Map(lines.map((each) => [`${each.file}:${each.line}`, each]));
+/** Of what a call takes: samples of the same code differ by less. */
+const LEAST_COST = 0.01;
+
+export type Counted = "here" | "ptx" | "sass" | "warps" | "cost";
+interface CountedColumn {
+  name: Counted;
+  head: string;
+  title: string;
+}
+
+const COLUMNS: CountedColumn[] = [
   { name: "here", head: "here", title: "Operations or instructions in the text that is shown, in A → in B" },
   { name: "ptx", head: "PTX", title: "Instructions in PTX, in A → in B" },
   { name: "sass", head: "SASS", title: "Instructions in SASS, in A → in B" },
   { name: "warps", head: "warp", title: "Warp instructions that the emulator executed, in A → in B" },
 ];
+
+/** What the column of costs is called, and of which runs they are. */
+function costColumn({ a, b }: Record<Side, Costs>): CountedColumn {
+  const run = ({ title, device }: Costs) => [title, device].filter((each) => each !== "").join(" on ");
+  const runs = run(a) === run(b) ? run(a) : `${run(a)} → ${run(b)}`;
+  const what = a.unit === "%" ? "Percent of the samples" : `Microseconds of a call, of ${a.total.toLocaleString("en")} → ${b.total.toLocaleString("en")}`;
+  return { name: "cost", head: a.unit, title: `${what}, by samples in A → in B: ${runs}` };
+}
 
 /** The columns that there is something for. */
 export const columns = computed(() => {
@@ -43,8 +64,10 @@ export const columns = computed(() => {
     ptx: ptx.value.a.length > 0 || ptx.value.b.length > 0,
     sass: sass.value.a.length > 0 || sass.value.b.length > 0,
     warps: counters.value !== null,
+    cost: false,
   };
-  return COLUMNS.filter(({ name }) => isThere[name]);
+  const counted = COLUMNS.filter(({ name }) => isThere[name]);
+  return costs.value === null ? counted : [...counted, costColumn(costs.value)];
 });
 
 const DOCUMENTS = { here: shown, ptx, sass };
@@ -54,10 +77,29 @@ export function countOf(source: SourcePair, row: SourceRow, what: Counted): Chan
   const of = (side: Side): number | null => {
     const [file, line] = [source[side], row[side]];
     if (file === null || line === null) return null;
+    if (what === "cost") return costOf.value?.[side].get(`${file}:${line}`)?.cost ?? 0;
     if (what === "warps") return counters.value?.[side].get(`${file}:${line}`) ?? 0;
     return DOCUMENTS[what].value[side].reduce((sum, document) => sum + indexOf(document).count(file, line), 0);
   };
   return { a: of("a"), b: of("b") };
+}
+
+/** What the warps of a row waited for in A and in B, in words, what changed most first; empty without profiles. */
+export function waitsOf(source: SourcePair, row: SourceRow): string[] {
+  const of = (side: Side) => costOf.value?.[side].get(`${source[side]}:${row[side]}`)?.waits ?? {};
+  const [a, b, unit] = [of("a"), of("b"), costs.value?.a.unit ?? ""];
+  return [...new Set([...Object.keys(a), ...Object.keys(b)])]
+    .map((name): [string, Change] => [name, { a: a[name] ?? 0, b: b[name] ?? 0 }])
+    .filter(([, change]) => changeText(change) !== "")
+    .sort(([, one], [, other]) => Math.abs(changeOf(other)) - Math.abs(changeOf(one)))
+    .map(([name, change]) => `${changeText(change)} ${unit}: ${name}`);
+}
+
+/** Whether a number of a row differs; costs are measured, and differ a little in any case. */
+function countDiffers(name: Counted, change: Change): boolean {
+  const by = Math.abs(changeOf(change));
+  if (name !== "cost") return by !== 0;
+  return by >= LEAST_COST * Math.max(costs.value?.a.total ?? 0, costs.value?.b.total ?? 0);
 }
 
 export interface FoundRemark {
@@ -93,7 +135,7 @@ export function remarksOf(source: SourcePair, row: SourceRow): FoundRemark[] {
 export function differs(source: SourcePair, row: SourceRow): boolean {
   return (
     !row.same ||
-    columns.value.some(({ name }) => changeOf(countOf(source, row, name)) !== 0) ||
+    columns.value.some(({ name }) => countDiffers(name, countOf(source, row, name))) ||
     remarksOf(source, row).some(({ kind }) => kind !== "same")
   );
 }
@@ -151,6 +193,7 @@ export function startSource(): void {
   whenIdle(() => {
     void loadListings();
     void loadCounters();
+    void loadCosts();
   });
 }
 
@@ -186,6 +229,12 @@ async function loadCounters(): Promise<void> {
   if (!SIDES.every((side) => chunkNames().includes(`${side}:counters`))) return;
   const [a, b] = await Promise.all(SIDES.map((side) => load<Counters>(`${side}:counters`)));
   if (a && b) counters.value = { a: warpsByLine(a), b: warpsByLine(b) };
+}
+
+async function loadCosts(): Promise<void> {
+  if (!SIDES.every((side) => chunkNames().includes(`${side}:costs`))) return;
+  const [a, b] = await Promise.all(SIDES.map((side) => load<Costs>(`${side}:costs`)));
+  if (a && b) costs.value = { a, b };
 }
 
 function warpsByLine({ lines }: Counters): Map<string, number> {

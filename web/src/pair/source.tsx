@@ -21,6 +21,7 @@ import {
   sass,
   selectRow,
   shown,
+  waitsOf,
 } from "./source-state";
 import { linesOf, rowsOf, selectedRow, sources, textOf } from "./sides";
 import "../panels/source.css";
@@ -50,7 +51,7 @@ function choose(source: SourcePair, line: ShownLine | null): void {
     const change = countOf(source, line.row, name);
     return `${changeText(change) || "0"} ${head}${changeOf(change) === 0 ? "" : " in A → in B"}`;
   });
-  notice.value = [`line ${lineName(source, line.row)}`, ...counted].join(", ");
+  notice.value = [`line ${lineName(source, line.row)}`, ...counted, ...waitsOf(source, line.row)].join(", ");
 }
 
 /** An editor for the open file, with the lines and the columns that are asked for. */
@@ -148,7 +149,7 @@ export function PairSource() {
       {!isEmpty && (
         <div class="change-heads" aria-hidden="true">
           {columns.value.map(({ name, head, title }) => (
-            <span key={name} title={title}>
+            <span key={name} class={`of-${name}`} title={title}>
               {head}
             </span>
           ))}

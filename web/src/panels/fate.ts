@@ -1,6 +1,6 @@
 /** What became of a line that has nothing in the text that is shown. */
 
-import type { HistoryEvent, LineHistory } from "../data";
+import type { Copies, HistoryEvent, LineHistory } from "../data";
 
 /**
  * In words why a line has no operation after pass `step` (null: in PTX and SASS); empty where nothing is known of it.
@@ -8,6 +8,8 @@ import type { HistoryEvent, LineHistory } from "../data";
  */
 export function fateOf(history: LineHistory | null, step: number | null, name: (step: number) => string): string {
   if (history === null) return "";
+  const unrolled = history.copies?.find((each) => each.body !== undefined && isThere(each, step));
+  if (unrolled !== undefined) return unrolledBy(unrolled, name);
   const events = history.events.filter((event) => step === null || event.step <= step);
   const last = events.findLast((event) => event.after === 0 && event.before > 0);
   if (last !== undefined && events.every((event) => event.step <= last.step || event.after === 0)) {
@@ -26,4 +28,14 @@ export function fateOf(history: LineHistory | null, step: number | null, name: (
 /** Whether a line's operations leave the module in an event because they are code from there on. */
 export function becomesCode(history: LineHistory, event: HistoryEvent): boolean {
   return event.after === 0 && event === history.events.at(-1) && history.ptx + history.sass > 0;
+}
+
+/** Whether copies are in the module after pass `step`; null: in PTX and SASS. */
+function isThere({ by, step: made }: Copies, step: number | null): boolean {
+  return step === null || by === "trace" || (by === "pass" && (made ?? 0) <= step);
+}
+
+/** In words how many copies there are, and who made them. */
+export function unrolledBy({ by, times, step }: Copies, name: (step: number) => string): string {
+  return `unrolled ×${times} by ${by === "pass" ? name(step ?? 0) : by === "trace" ? "the trace" : by}`;
 }

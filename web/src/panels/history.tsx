@@ -1,10 +1,10 @@
 /** What became of the selected line: traced operations, the passes that changed them, PTX and SASS. */
 
-import type { HistoryEvent } from "../data";
+import type { Copies, HistoryEvent } from "../data";
 import { type Document, documentOf } from "../documents";
 import { history, manifest, notice, stops, userLine } from "../store";
 import { EVENT_SIGNS } from "./event-signs";
-import { becomesCode, fateOf } from "./fate";
+import { becomesCode, fateOf, unrolledBy } from "./fate";
 import { counterpart } from "./counterpart";
 import { Overview } from "./overview";
 import { files, historyOf, indexOf, passName, ptx, reveal, sass, shortName, userLines } from "./state";
@@ -64,6 +64,8 @@ export function HistoryPanel() {
   const found = historyOf(line.file, line.line);
   const text = userLines.value?.sources[line.file]?.split("\n")[line.line - 1]?.trim() ?? "";
   const final = found && found.ptx + found.sass === 0 ? fateOf(found, null, passName) : "";
+  const copiesBy = (by: Copies["by"]) => (found?.copies ?? []).filter((each) => each.by === by);
+  const isLoop = found?.copies?.some((each) => each.body !== undefined) ?? false;
   return (
     <section class="panel history" aria-label="History">
       <h2>
@@ -88,6 +90,7 @@ export function HistoryPanel() {
               <span class="muted">no operation was traced from it</span>
             )}
           </li>
+          <Unrolled copies={copiesBy("trace")} />
           {found.events.map((event, at) => (
             <li key={at}>
               <span class={`sign ${event.kind}`} title={EVENT_SIGNS[event.kind]?.[1]}>
@@ -104,15 +107,45 @@ export function HistoryPanel() {
               <span>{said(event, becomesCode(found, event))}</span>
             </li>
           ))}
+          <Unrolled copies={copiesBy("pass")} />
+          <Unrolled copies={copiesBy("LLVM")} />
           <Reached what="PTX" count={found.ptx} documents={ptx.value} file={line.file} line={line.line} />
+          <Unrolled copies={copiesBy("ptxas")} />
           <Reached what="SASS" count={found.sass} documents={sass.value} file={line.file} line={line.line} />
         </ol>
       )}
-      {final !== "" && <p class="fate">Nothing is left: {final}.</p>}
+      {final !== "" && <p class="fate">{isLoop ? `Nothing is left of the loop itself: it is ${final}.` : `Nothing is left: ${final}.`}</p>}
       {manifest.value?.status === "failed" && <p class="muted">The compilation failed; later passes saw nothing of it.</p>}
     </section>
   );
 }
+
+const COPIES_OF: Partial<Record<Copies["by"], string>> = {
+  trace: "Python runs the loop, so that the first module has a copy of its body for each turn",
+  LLVM: "PTX has so many copies of what an operation of LLVM IR became",
+  ptxas: "SASS has so many copies of what an operation of LLVM IR became",
+};
+
+/** Who made copies of the line, or of a loop's body. */
+function Unrolled({ copies }: { copies: Copies[] }) {
+  return (
+    <>
+      {copies.map((each) => (
+        <li key={`${each.by} ${each.step ?? 0}`}>
+          <span class="sign unrolled" title={EVENT_SIGNS["unrolled"]?.[1]}>
+            {EVENT_SIGNS["unrolled"]?.[0]}
+          </span>
+          <span title={COPIES_OF[each.by]}>
+            {each.body !== undefined && `its body, ${linesOf(each.body)}, is `}
+            {unrolledBy(each, passName)}
+          </span>
+        </li>
+      ))}
+    </>
+  );
+}
+
+const linesOf = ([first, last]: [number, number]) => (first === last ? `line ${first}` : `lines ${first} to ${last}`);
 
 interface ReachedProps {
   what: string;
@@ -125,6 +158,7 @@ interface ReachedProps {
 function Reached({ what, count, documents, file, line }: ReachedProps) {
   if (documents.length === 0) return null;
   const target = documents.find((each) => indexOf(each).count(file, line) > 0);
+  const self = documents.reduce((sum, each) => sum + indexOf(each).ownLines(file, line).length, 0);
   return (
     <li>
       <span class="sign" title={count > 0 ? `instructions in ${what}` : `nothing in ${what}`}>
@@ -135,6 +169,7 @@ function Reached({ what, count, documents, file, line }: ReachedProps) {
       ) : (
         <button type="button" class="link" onClick={() => void open(target.stop, file, line)}>
           {what}: {count.toLocaleString("en")} instruction{count === 1 ? "" : "s"}
+          {self < count && ` with calls, ${self.toLocaleString("en")} self`}
         </button>
       )}
     </li>

@@ -14,13 +14,14 @@ export function Overview() {
   const code = all.filter((each) => each[machine] > 0).sort((a, b) => ownFirst(a, b) || b[machine] - a[machine]);
   const gone = all
     .filter((each) => each.traced > 0 && each.ptx + each.sass === 0 && each.events.some((event) => event.after === 0))
+    .filter((each) => !each.copies?.some(({ body }) => body !== undefined))
     .sort((a, b) => ownFirst(a, b) || b.traced - a.traced);
   const compiled = manifest.value?.status === "ok" && code.length > 0;
   return (
     <section class="panel overview" aria-label="Lines">
       <p class="muted">Select a line of the source, an operation or an instruction to see what each pass made of it.</p>
       <Whose />
-      {compiled && <Lines title={`Most ${machine.toUpperCase()} instructions`} lines={code} said={(each) => each[machine].toLocaleString("en")} />}
+      {compiled && <Lines title={`Most ${machine.toUpperCase()} instructions, with calls`} lines={code} said={(each) => each[machine].toLocaleString("en")} />}
       {compiled && gone.length > 0 && (
         <Lines title="Nothing left" lines={gone} said={(each) => fateOf(each, null, passName)} wide />
       )}

@@ -1,12 +1,13 @@
 /** What a kernel takes of the hardware, and what its instructions are. */
 
 import { Fragment } from "preact";
-import type { KernelMix, KernelResources } from "../data";
+import type { KernelMix, KernelResources, SpilledValue } from "../data";
 import { manifest, userLine, whose } from "../store";
 import { percentOf } from "../numbers";
 import { REASONS } from "./owners";
 import { Whose, hasBoth, isShown } from "./ownership";
-import { files, kernels, mix, shortName } from "./state";
+import { RooflineFigure } from "./roofline";
+import { files, kernels, mix, select, shortName, userLines } from "./state";
 
 export function ResourcesPanel() {
   const resources = manifest.value?.resources ?? [];
@@ -20,6 +21,7 @@ export function ResourcesPanel() {
           --report or --line-info.
         </p>
       )}
+      <RooflineFigure />
       <Whose />
       {names.map((name) => (
         <Kernel
@@ -47,6 +49,7 @@ function Kernel({ name, several, resources, mix }: KernelProps) {
       {several && <h2 class="kernel-name" title={name}>{name}</h2>}
       {resources !== null && <Taken resources={resources} />}
       {mix !== null && <Mapped mix={mix} />}
+      {mix?.spilled !== undefined && mix.spilled.length > 0 && <Spilled values={mix.spilled} />}
       {mix !== null && <Classes mix={mix} />}
     </section>
   );
@@ -98,6 +101,36 @@ function Taken({ resources }: { resources: KernelResources }) {
           )}
         </dd>
       </dl>
+    </>
+  );
+}
+
+/** What goes to local memory for want of registers, by what made it. */
+function Spilled({ values }: { values: SpilledValue[] }) {
+  const count = (number: number, one: string) => `${number.toLocaleString("en")} ${one}${number === 1 ? "" : "s"}`;
+  return (
+    <>
+      <h3 title="Each load and store once, and the bytes of one thread, however often it runs">Values that spill</h3>
+      <ul class="lines wide spilled">
+        {values.map(({ file, line, opcode, values: made, stores, loads, bytes: size }) => (
+          <li key={`${file}:${line} ${opcode}`}>
+            {file === "" ? (
+              <span class="muted">of no line</span>
+            ) : (
+              <button type="button" class="line-link" title={file} onClick={() => select({ file, line })}>
+                <span class="muted">
+                  {shortName(file, files.value)}:{line}
+                </span>
+                <code>{userLines.value?.sources[file]?.split("\n")[line - 1]?.trim() ?? ""}</code>
+              </button>
+            )}
+            <span class="said">
+              {opcode === "" ? "what the kernel began with" : count(made, "value")}
+              {opcode !== "" && ` of ${opcode}`}: {count(stores, "store")}, {count(loads, "load")}, {bytes(size)}
+            </span>
+          </li>
+        ))}
+      </ul>
     </>
   );
 }

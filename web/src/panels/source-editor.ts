@@ -13,6 +13,7 @@ import {
   keymap,
   lineNumbers,
 } from "@codemirror/view";
+import { type Said, below } from "../editor/below";
 import { picking } from "../editor/picking";
 import { heatOfSource } from "../heat/gutters";
 import { sourceLines } from "../linked/colours";
@@ -81,14 +82,15 @@ export function sourceEditor(
   const gutterBox = view.scrollDOM.querySelector<HTMLElement>(".cm-gutters");
   let room = 0;
   const measured = new ResizeObserver(() => {
-    const left = view.scrollDOM.clientHeight;
-    // When the editor is made, nobody knows yet what will stand below it.
-    if (room === 0 || left < room) keepCaretInView(view, room || Infinity);
-    room = left;
+    // When the editor is made, nobody knows yet what will stand below it, nor how high remarks are.
+    const keeps = view.state.selection.main.head > 0 && (room === 0 || caretWasSeen(view, room));
+    room = view.scrollDOM.clientHeight;
     const gutters = gutterBox?.offsetWidth ?? 0;
     view.dom.style.setProperty("--gutters", `${gutters}px`);
     view.dom.style.setProperty("--room", `${Math.max(160, view.scrollDOM.clientWidth - gutters - 4)}px`);
-    view.requestMeasure();
+    // Where the caret is then, is found out once all is measured.
+    if (keeps) view.dispatch({ effects: EditorView.scrollIntoView(view.state.selection.main.head, { y: "nearest", yMargin: 2 }) });
+    else view.requestMeasure();
   });
   measured.observe(view.scrollDOM);
   // They grow with their numbers, and columns come and go.
@@ -112,19 +114,18 @@ export function sourceEditor(
       const seen = block.top >= top && block.bottom <= top + view.scrollDOM.clientHeight;
       view.dispatch({
         selection: { anchor: from },
-        effects: seen ? [] : EditorView.scrollIntoView(from, { y: "center", x: "start" }),
+        // What is only just made has not been measured: then what seems to be seen is not.
+        effects: EditorView.scrollIntoView(from, { y: seen ? "nearest" : "center", x: seen ? "nearest" : "start" }),
       });
     },
   };
 }
 
-/** The caret's line stays to be seen when the editor loses room, as to what is said below it of the selected line. */
-function keepCaretInView(view: EditorView, before: number): void {
-  const { head } = view.state.selection.main;
-  const block = view.lineBlockAt(head);
-  const bottom = block.bottom - view.scrollDOM.scrollTop;
-  if (bottom > view.scrollDOM.clientHeight && bottom <= before + block.height)
-    view.dispatch({ effects: EditorView.scrollIntoView(head, { y: "nearest", yMargin: 2 }) });
+/** Whether the caret's line was on the screen when the editor was so high; it loses room to what is said of the selected line. */
+function caretWasSeen(view: EditorView, height: number): boolean {
+  const block = view.lineBlockAt(view.state.selection.main.head);
+  const top = view.scrollDOM.scrollTop;
+  return block.top >= top && block.top < top + height;
 }
 
 const NAMES = { here: "here", ptx: "in PTX", sass: "in SASS" };
@@ -199,39 +200,8 @@ function signs(facts: (line: number) => LineFacts): Extension {
   });
 }
 
-class Below extends WidgetType {
-  constructor(
-    private readonly remarks: LineFacts["remarks"],
-    private readonly indent: number,
-  ) {
-    super();
-  }
-
-  override eq(other: Below): boolean {
-    return JSON.stringify(other.remarks) === JSON.stringify(this.remarks);
-  }
-
-  override toDOM(): HTMLElement {
-    const box = document.createElement("div");
-    box.className = "cm-remarks";
-    box.style.paddingLeft = `min(${this.indent}ch, 15%)`;
-    for (const { grade, text, from, numbers } of this.remarks) {
-      const row = box.appendChild(document.createElement("div"));
-      const mark = row.appendChild(document.createElement("span"));
-      mark.className = `severity ${grade}`;
-      mark.textContent = `${SIGNS[grade]} ${grade}`;
-      row.append(` ${text} `);
-      const maker = row.appendChild(document.createElement("span"));
-      maker.className = "muted";
-      maker.textContent = from;
-      row.title = numbers;
-    }
-    return box;
-  }
-
-  override ignoreEvent(): boolean {
-    return false;
-  }
+function said({ grade, text, from, numbers }: LineFacts["remarks"][number]): Said {
+  return { mark: `${SIGNS[grade]} ${grade}`, markClass: `severity ${grade}`, text, by: from, title: numbers };
 }
 
 class Behind extends WidgetType {
@@ -269,8 +239,7 @@ function decorations(facts: (line: number) => LineFacts): Extension {
       if (found.lit === "own" && found.fate !== "")
         builder.add(line.to, line.to, Decoration.widget({ widget: new Behind(found.fate, "fate"), side: 2 }));
       if (found.remarks.length > 0) {
-        const indent = /^\s*/.exec(line.text)?.[0].length ?? 0;
-        builder.add(line.to, line.to, Decoration.widget({ widget: new Below(found.remarks, indent), side: 3, block: true }));
+        builder.add(line.to, line.to, Decoration.widget({ widget: below(line.text, found.remarks.map(said)), side: 3, block: true }));
       }
     }
     return builder.finish();

@@ -9,6 +9,7 @@ import { chainsOf as chainsOfSide, selectedLine } from "../pair/sides";
 import { history, manifest, mode, notice, place, selected, stop, stops, userLine } from "../store";
 import { Chains, lineKey, userLineOf } from "./chains";
 import { LineIndex } from "./line-index";
+import { startRoofline } from "./roofline";
 
 export const userLines = signal<UserLines | null>(null);
 export const chains = computed(() => new Chains(userLines.value));
@@ -145,6 +146,7 @@ export function startPanels(): void {
     // Of an unfinished page the chunk may be empty.
     void load<Layouts>("layouts").then((found) => (layouts.value = found?.pictures ? found : null));
     void load<Mix>("mix").then((found) => (mix.value = found));
+    startRoofline();
     void loadListings();
   });
   effect(() => {

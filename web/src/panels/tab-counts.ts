@@ -1,4 +1,4 @@
-/** How much is behind each tab, of the selected line or of the whole record. */
+/** How much is behind each tab: what its panel lists, of the selected line or of the whole record. */
 
 import type { LineHistory } from "../data";
 import { type SideTab, history, manifest, userLine } from "../store";
@@ -42,15 +42,18 @@ function ofEvents(found: LineHistory | null): TabCount | null {
   return { text: number(passes), meaning: `passes that did something to this line: ${number(passes)}` };
 }
 
+/** Of all remarks, as the list has all. */
 function ofRemarks(): TabCount | null {
   if (manifest.value === null) return null;
   const line = userLine.value;
-  const found = line === null ? remarks.value : (remarksByLine.value.get(lineKey(line.file, line.line)) ?? []);
+  const all = remarks.value;
   // They come worst first.
-  const worst = found[0] === undefined ? null : gradeOf(found[0].remark);
-  const sign = worst === null ? "" : `${SIGNS[worst]} `;
-  const which = line === null ? "" : " on this line";
-  return { text: `${sign}${number(found.length)}`, meaning: `remarks${which}: ${number(found.length)}${worst === null ? "" : `, the worst ${worst}`}` };
+  const worst = all[0] === undefined ? null : gradeOf(all[0].remark);
+  const here = line === null ? "" : `, ${number(remarksByLine.value.get(lineKey(line.file, line.line))?.length ?? 0)} on this line`;
+  return {
+    text: `${worst === null ? "" : `${SIGNS[worst]} `}${number(all.length)}`,
+    meaning: `remarks: ${number(all.length)}${worst === null ? "" : `, the worst ${worst}`}${here}`,
+  };
 }
 
 const number = (count: number) => count.toLocaleString("en");

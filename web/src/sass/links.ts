@@ -8,6 +8,7 @@ import { notice } from "../store";
 import { toggleFold } from "./folding";
 import { controlOf } from "./gutters";
 import type { Code, Head, Link, Row, SassRows } from "./rows";
+import { tellAtCaret, telling } from "./telling";
 
 const LINK = Decoration.mark({ class: "cm-sass-link" });
 const ROWS: Record<Row["kind"], Decoration[]> = {
@@ -66,6 +67,7 @@ export class Links {
   extension(): Extension {
     return [
       looks(this.rows),
+      telling,
       Prec.highest(
         keymap.of([
           { key: "Enter", run: (view) => this.enter(view) },
@@ -140,12 +142,14 @@ export class Links {
     if (row?.kind !== "code") return false;
     const { table, instruction } = row;
     const owner = this.rows.owner(table, instruction);
-    notice.value = [
+    const words = [
       (row as Code).parts.address,
       owner === "" ? "of no line" : `of ${owner}`,
       `${table.live[instruction]} live registers`,
       ...(controlOf(this.rows, row as Code)?.words ?? []),
-    ].join("; ");
+    ];
+    notice.value = words.join("; ");
+    tellAtCaret(view, words);
     return true;
   }
 }

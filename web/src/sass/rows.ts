@@ -210,7 +210,8 @@ export class SassRows {
     const [value] = values;
     if (value === undefined) return "  // spill";
     const { address, opcode } = instructionOf(this.document.lines[table.lines[value] as number] as string);
-    const begin = "  // spill: the value of ";
+    // As short as it can be: beside the other panes there is little room.
+    const begin = "  // spill of ";
     links.push({ from: at + begin.length, to: at + begin.length + address.length, instruction: value });
     const owner = this.owner(table, value);
     const more = values.length > 1 ? ` and ${values.length - 1} more` : "";
