@@ -34,6 +34,7 @@ def test_it_is_what_the_finished_file_says(tmp_path: Path) -> None:
     record = stages(tmp_path, *TEXTS)
     found = read(record.blocks).effects(record)
     assert found == all_at_once(record)
+    assert found is not None
     assert [len(each.changes) for each in found] == [0, 1, 2]
 
 
