@@ -153,7 +153,7 @@ unit: $(BIN)/.dev bytecode
 
 # What `make test` leaves out, and says so, where there is no torch; conftest.py knows these words too.
 test-torch: $(BIN)/.torch bytecode
-	$(MAKE) unit TESTS='torch and not nightly' \
+	$(MAKE) unit TESTS=torch \
 	  TEST_FILES="$$(grep -rlwE --include='test_*.py' 'torch|KERNEL_NAMES|names_in' test/unit | sort | tr '\n' ' ')"
 
 # By the pip of .venv: making one in each takes longer than many of the packages.
