@@ -9,7 +9,7 @@ JOBS ?= 2
 PYTEST = $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 LIT = $(BIN)/lit -j $(JOBS)
 # OpenBLAS has a thread for each core in every process that imports numpy, and they wait by spinning.
-test test-rest test-torch test-versions test-few-versions attacks fuzz unit lit: export OPENBLAS_NUM_THREADS = 1
+test test-rest bugs test-torch test-versions test-few-versions attacks fuzz unit lit: export OPENBLAS_NUM_THREADS = 1
 # How many times as many attacks `make attacks` makes as the tests.
 ATTACKS ?= 5
 # Of `make fuzz`.
@@ -36,9 +36,10 @@ SITE ?= build/site
 help:
 	@echo "make demo    compile examples/elementwise_add.py, every step into cutecc-out/"
 	@echo "make dev     set up .venv for contributors, and run nothing"
-	@echo "make test    lint, types, quick tests of every package; K=lowering: all tests of a part, no lint"
+	@echo "make test    lint, types, quick tests of every package; K=lowering: all tests of a part, no lint; SLOW=too"
 	@echo "make test-rest  the tests that make test leaves out because they are slow, and the planted bugs"
-	@echo "make test-all  everything: test, test-rest, test-torch, test-versions, test-web"
+	@echo "make bugs    the planted bugs"
+	@echo "make test-all  everything: test SLOW=too, bugs, test-torch, test-versions, test-web"
 	@echo "make attacks  ATTACKS=5 times as many attacks on what reads files of others"
 	@echo "make fuzz    SECONDS=600 of attacks with inputs made at random"
 	@echo "make nightly  test-all, attacks and fuzz, and all cases of what the others take a third of"
@@ -82,7 +83,7 @@ dev: $(BIN)/.dev
 demo: $(BIN)/.base
 	$(BIN)/cutecc compile examples/elementwise_add.py --dump-after=all --verbose
 
-.PHONY: test-all test-rest attacks fuzz nightly
+.PHONY: test-all test-rest bugs attacks fuzz nightly
 nightly:
 	$(MAKE) test-all
 	$(MAKE) unit TESTS=nightly
@@ -90,8 +91,8 @@ nightly:
 
 # One after the other, whatever -j says: each takes all cores.
 test-all:
-	$(MAKE) test
-	$(MAKE) test-rest
+	$(MAKE) test SLOW=too
+	$(MAKE) bugs
 	$(MAKE) test-torch
 	$(MAKE) test-versions
 	$(MAKE) test-web
@@ -104,7 +105,8 @@ attacks: $(BIN)/.dev bytecode
 fuzz: $(BIN)/.dev bytecode
 	$(BIN)/python tools/fuzz.py --seconds $(SECONDS) $(ARGS)
 
-# Pyright takes one core for as long as lit takes two: tests go on beside it. Of a part, what is slow is run too.
+# Pyright takes one core for as long as lit takes two: tests go on beside it. Of a part, what is slow is run too; with
+# SLOW=too of all, in one run: what quick and slow tests share, such as traced kernels, is made once.
 ifndef K
 test: bytecode
 	$(MAKE) -j 2 --output-sync=target lint quick-tests
@@ -128,6 +130,9 @@ quick-tests:
 test-rest: bytecode
 	$(LIT) -D slow=only test/lit
 	$(MAKE) unit TESTS='slow and not nightly'
+	$(MAKE) bugs
+
+bugs: bytecode
 	$(PYTEST) test/bugs
 
 # Tests start hundreds of processes. Where Python is told to write no bytecode, each would compile the sources anew.
@@ -141,7 +146,7 @@ lint: $(BIN)/.dev
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
 # Rewriting the asserts of all modules would take each worker ten seconds: what fails is run once more, to explain it.
-unit: TESTS ?= not slow and not nightly
+unit: TESTS ?= $(if $(SLOW),not nightly,not slow and not nightly)
 unit: $(BIN)/.dev bytecode
 	$(PYTEST) -m '$(TESTS)' --assert=plain $(TEST_FILES) || \
 	  { $(BIN)/python -m pytest --last-failed --last-failed-no-failures none; exit 1; }
@@ -173,7 +178,7 @@ $(VERSION_TARGETS): version-%: .venv-%/.dev bytecode
 	.venv-$*/bin/python -W ignore tools/version_kernels.py $(KERNELS)
 
 lit: $(BIN)/.dev bytecode
-	$(LIT) test/lit
+	$(LIT) $(if $(SLOW),-D slow=too) test/lit
 
 # Where there is no GPU, says that nothing ran.
 gpu: $(BIN)/.dev

@@ -14,7 +14,7 @@ from cutecc.record.folder import read_folder
 from cutecc.record.stages import stages_file
 from cutecc.report.destination import check_destination
 from cutecc.report.live import LiveReport
-from cutecc.report.writing import Report, write_report
+from cutecc.report.writing import Report, write_report, write_rest
 
 if TYPE_CHECKING:
     from cutecc.cli.jobs import Job
@@ -89,7 +89,10 @@ class Reporting:
                     write_report(read_folder(self._folder), self._path)
             raise
         assert self._folder is not None
-        self.report = write_report(read_folder(self._folder), self._path)
+        record = read_folder(self._folder)
+        self.report = (
+            write_rest(record, self._path, self._page.along) if self._page else write_report(record, self._path)
+        )
 
     def _write_what_there_is(self, error: Error, failed: Callable[[Error], Compilation] | None) -> None:
         """It is the failure that is to be told, also when the report of it cannot be written."""

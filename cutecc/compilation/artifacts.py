@@ -57,7 +57,8 @@ class ArtifactCollector(Observer):
         return pipeline.map(self._arm)
 
     def _arm(self, pass_: Pass) -> Pass:
-        kept = keeping(pass_, self._scratch, self._request.options.ptxas)
+        options = self._request.options
+        kept = keeping(pass_, self._scratch, options.ptxas, timed=options.keeps_llvm_code)
         if kept is None:
             return pass_
         self._generation = kept

@@ -237,13 +237,21 @@ class Stages:
         known = [each for each in self._stages if each <= index]
         if not known:
             raise RecordError("the record holds no module from before that pass")
-        stage = _from_json(_expand(self._stages[max(known)], _MOST_BYTES), Stage)
-        numbers = stage.places
-        if len(numbers) != stage.text.count("\n") or (
-            numbers and not -1 <= min(numbers) <= max(numbers) < len(self.places)
-        ):
-            raise RecordError(f"the record's stages are damaged: the places of stage {stage.index} are not its own")
-        return stage
+        return read_stage(self._stages[max(known)], len(self.places))
+
+
+def read_stage(block: Block, places: int) -> Stage:
+    """The module of a block, where there are so many places by then. Raises `RecordError`."""
+    stage = _from_json(_expand(block, _MOST_BYTES), Stage)
+    numbers = stage.places
+    if len(numbers) != stage.text.count("\n") or (numbers and not -1 <= min(numbers) <= max(numbers) < places):
+        raise RecordError(f"the record's stages are damaged: the places of stage {stage.index} are not its own")
+    return stage
+
+
+def read_places(block: Block) -> list[Place]:
+    """The places of a block. Raises `RecordError`."""
+    return _from_json(_expand(block, _MOST_BYTES), list[Place])
 
 
 def stages_of(compilation: Compilation) -> Stages:

@@ -17,20 +17,21 @@ from cutecc.report.annotated_sass import annotated_code
 from cutecc.report.chunks import Chunk, stage_chunks
 from cutecc.report.code import Code
 from cutecc.report.emulator_measures import emulator_measures
-from cutecc.report.fates import Fates
-from cutecc.report.following import links_of
 from cutecc.report.grades import cost_of, grade_of
 from cutecc.report.history import histories
 from cutecc.report.listings import Listing
 from cutecc.report.llvm_code import llvm_chunks
 from cutecc.report.mapping import Mix, mix_of_record, share_text
 from cutecc.report.measures import Measure, static_measures
+from cutecc.report.pass_effects import effects_of
 from cutecc.report.pictures import layout_pictures
+from cutecc.report.reading_along import ReadingAlong
 from cutecc.report.roofline import Roofline
 from cutecc.report.sass_table import sass_table
 from cutecc.report.summary import reproducer
 from cutecc.report.timeline_picture import Picture
 from cutecc.report.verdict import verdict_of
+from cutecc.support.garbage import without_collection
 
 _LEVEL = 6
 
@@ -57,12 +58,16 @@ def content_of(
     measures: Sequence[Measure] = (),
     timelines: Sequence[Picture] = (),
     roofline: Roofline | None = None,
+    along: ReadingAlong | None = None,
 ) -> Content:
     """The chunks of a record, first its manifest and what to know of it first, with what it does not hold itself.
 
+    What was read `along` with the compilation is not read again.
+
     A part that cannot be made is left out, and a warning in the page says why: there is a page of what failed, too.
     """
-    content = _Collector(compilation, measures, timelines).content()
+    with without_collection():
+        content = _Collector(compilation, measures, timelines, along).content()
     return content if roofline is None else replace(content, chunks=[*content.chunks, Chunk.of("roofline", roofline)])
 
 
@@ -77,8 +82,15 @@ def manifest_chunk(compilation: Compilation) -> Chunk:
 
 
 class _Collector:
-    def __init__(self, compilation: Compilation, measures: Sequence[Measure], timelines: Sequence[Picture]) -> None:
+    def __init__(
+        self,
+        compilation: Compilation,
+        measures: Sequence[Measure],
+        timelines: Sequence[Picture],
+        along: ReadingAlong | None,
+    ) -> None:
         self._compilation = compilation
+        self._along = along
         self._measured = measures
         self._recorded = timelines
         self._code = Code(compilation)
@@ -165,13 +177,13 @@ class _Collector:
 
     def _history(self) -> Iterator[Chunk]:
         if self._stages:
-            stages, links = self._stages, list[Chunk]()
-
-            def link(step: int, fates: Fates) -> None:
-                links.append(Chunk.of(f"links:{step}", links_of(fates, stages.places)))
-
-            yield Chunk.of("history", {"lines": histories(stages, self._listed, link)})
-            yield from links
+            stages = self._stages
+            effects = self._along.effects(stages) if self._along else None
+            if effects is None:
+                effects = [*effects_of(map(stages.after, stages.indices), stages.places)]
+            yield Chunk.of("history", {"lines": histories(stages, self._listed, effects)})
+            for effect in effects[1:]:
+                yield Chunk.of(f"links:{effect.step}", effect.links)
 
     def _layouts(self) -> Iterator[Chunk]:
         if self._stages:

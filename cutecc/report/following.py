@@ -7,7 +7,7 @@ before and after it, small enough to be in a page for every pass.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 import msgspec
@@ -60,7 +60,7 @@ def links_of(fates: Fates, places: Sequence[Place]) -> Links:
     for before, after in _groups(fates):
         became[_is_elsewhere(fates, places, before, after)].append((_differences(before), _differences(after)))
     return Links(
-        kept=_runs(fates.matches.to.items()),
+        kept=_runs(fates.matches.to),
         changed=_differences(fates.matches.changed),
         moved=_differences(fates.moved),
         gone={fate: _differences(numbers) for fate, numbers in gone.items()},
@@ -143,10 +143,11 @@ def _differences(numbers: Iterable[int]) -> list[int]:
     return ordered[:1] + [after - before for before, after in pairwise(ordered)]
 
 
-def _runs(pairs: Iterable[tuple[int | None, int]]) -> list[int]:
+def _runs(to: Mapping[int | None, int]) -> list[int]:
     found: list[int] = []
     here = there = 0
-    for before, after in sorted((before, after) for before, after in pairs if before is not None):
+    for before in sorted(each for each in to if each is not None):
+        after = to[before]
         if found and before == here and after == there:
             found[-1] += 1
         else:

@@ -6,16 +6,16 @@ SSA values, block labels and aliases are numbered anew by every pass; that, and 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
 from cutecc.record.stages import Stages
-from cutecc.report.fates import Change, Fate, Fates
+from cutecc.report.fates import Change, Fate
 from cutecc.report.frames import Frames, Line
 from cutecc.report.listings import Listing
-from cutecc.report.matching import Matches
 from cutecc.report.operations import Operations
+from cutecc.report.pass_effects import PassEffect, effects_of
 from cutecc.report.unrolling import Copies, unrolling
 from cutecc.support.locations import Place
 
@@ -60,46 +60,38 @@ class LineHistory(msgspec.Struct):
 
 
 def histories(
-    stages: Stages, listings: Iterable[Listing] = (), each: Callable[[int, Fates], None] | None = None
+    stages: Stages, listings: Iterable[Listing] = (), effects: Iterable[PassEffect] | None = None
 ) -> list[LineHistory]:
     """What became of each line that operations or instructions name, in the order of the source.
 
     An operation counts for every line of its call chain. Code generation takes a kernel out of the module, which is the
-    last event of each of its lines. `each` is told what every pass that changed the module did, with its position.
-    Raises `RecordError`.
+    last event of each of its lines. `effects` are those of all stages, where they are known already. Raises
+    `RecordError`.
     """
     frames = Frames(stages.user_lines)
     lines_of = [frames.lines(place) for place in stages.places]
     found: dict[Line, LineHistory] = {}
-    aliases: dict[str, str] = {}
     listings = [*listings]
-    traced: Operations | None = None
-    before: Operations | None = None
-    counts = Counter[Line]()
-    for index in stages.indices:
-        after = Operations(stages.after(index), aliases)
-        counts, earlier = _counts(after, lines_of), counts
+    counts: Counter[Line] | None = None
+    if effects is None:
+        effects = effects_of(map(stages.after, stages.indices), stages.places)
+    for effect in effects:
+        earlier, counts = counts, _counts(effect.operations, lines_of)
         for line in counts.keys() - found.keys():
-            found[line] = LineHistory(*line, traced=counts[line] if before is None else 0)
-        if before:
-            fates = Fates(Matches(before, after))
-            for line, changes in _changes(fates, lines_of).items():
-                event = _event(index, line, (earlier[line], counts[line]), changes, stages.places)
-                found[line].events.append(event)
-            if each:
-                each(index, fates)
-        traced, before = traced or after, after
+            found[line] = LineHistory(*line, traced=counts[line] if earlier is None else 0)
+        for line, changes in _changes(effect.changes, lines_of).items():
+            numbers = (earlier or counts)[line], counts[line]
+            found[line].events.append(_event(effect.step, line, numbers, changes, stages.places))
     for listing in listings:
         if listing.kind in ("ptx", "sass"):
             _count(listing, frames, found)
-    if traced:
-        _add_copies(traced, stages, listings, frames, found)
+    if stages.indices:
+        _add_copies(stages, listings, frames, found)
     return [found[line] for line in sorted(found)]
 
 
-def _add_copies(
-    traced: Operations, stages: Stages, listings: Iterable[Listing], frames: Frames, found: dict[Line, LineHistory]
-) -> None:
+def _add_copies(stages: Stages, listings: Iterable[Listing], frames: Frames, found: dict[Line, LineHistory]) -> None:
+    traced = Operations(stages.after(stages.indices[0]), {})
     unrolled = {
         line: [(each.step, each.times) for each in history.events if "unrolled" in each.counts and each.times]
         for line, history in found.items()
@@ -110,19 +102,19 @@ def _add_copies(
         found.setdefault(line, LineHistory(*line, traced=0)).copies = made
 
 
-def _counts(operations: Operations, lines_of: Sequence[frozenset[Line]]) -> Counter[Line]:
+def _counts(operations: Mapping[int, int], lines_of: Sequence[frozenset[Line]]) -> Counter[Line]:
     """How many operations each line has."""
     found = Counter[Line]()
-    for place, count in Counter(operations.places).items():
+    for place, count in operations.items():
         for line in lines_of[place] if place >= 0 else ():
             found[line] += count
     return found
 
 
-def _changes(fates: Fates, lines_of: Sequence[frozenset[Line]]) -> dict[Line, list[Change]]:
+def _changes(by_place: Mapping[int, Change], lines_of: Sequence[frozenset[Line]]) -> dict[Line, list[Change]]:
     """For each line that something happened to, what happened at its places."""
     found: defaultdict[Line, list[Change]] = defaultdict(list)
-    for place, change in fates.changes.items():
+    for place, change in by_place.items():
         for line in lines_of[place]:
             found[line].append(change)
     return found

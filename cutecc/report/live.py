@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from dataclasses import replace
@@ -17,6 +18,7 @@ from cutecc.record.whole_file import write_whole
 from cutecc.report import page
 from cutecc.report.chunks import stage_chunks
 from cutecc.report.content import manifest_chunk
+from cutecc.report.reading_along import ReadingAlong
 from cutecc.report.summary import summary, title
 
 _POLL_SECONDS = 0.1
@@ -35,6 +37,8 @@ class LiveReport:
         self._path = path
         self._compilation = replace(compilation, steps=[*compilation.steps])
         self._reader = BlockReader(stages)
+        self.along = ReadingAlong()
+        """What is read of the stages so far; all of them once this has ended."""
         self._changed: set[int] = set()
         self._lock = threading.Lock()
         self._is_lost = False
@@ -53,6 +57,7 @@ class LiveReport:
             except RecordError:
                 self._is_lost = True
         self._thread.start()
+        self.along.start()
         return self
 
     def __exit__(
@@ -60,6 +65,9 @@ class LiveReport:
     ) -> None:
         self._ended.set()
         self._thread.join()
+        with contextlib.suppress(RecordError):
+            self.along.add(self._reader.read())
+        self.along.end()
 
     def passed(self, step: Step) -> None:
         """A pass has ended."""
@@ -78,6 +86,7 @@ class LiveReport:
 
     def _update(self) -> None:
         blocks = self._reader.read()
+        self.along.add(blocks)
         self._append(b"".join(chunk.element() for chunk in stage_chunks(blocks)))
         self._changed |= {block.index for block in blocks if block.kind == "S"}
         self._is_behind = self._is_behind or bool(blocks)

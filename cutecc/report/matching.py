@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Container, Hashable, Iterable, Mapping
 
-from cutecc.report.operations import Operations, Uses
+from cutecc.report.definitions import Uses
+from cutecc.report.operations import Operations
 
 
 class Matches:

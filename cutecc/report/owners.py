@@ -56,18 +56,25 @@ class Operations:
         """With `columns`, places are told apart by them."""
         self._columns = columns
         self._operations = operations
+        last = {place: number for number, (place, _, _) in enumerate(operations)}
         self._last: dict[Place | Lines, int] = {}
         """Where in the order of LLVM IR each place is for the last time."""
+        for place, number in last.items():
+            key = self._key(place)
+            self._last[key] = max(number, self._last.get(key, 0))
         self._kinds: defaultdict[Place | Lines, set[str]] = defaultdict(set)
         self._counts: Counter[tuple[Place | Lines, str]] = Counter()
-        zeros: Counter[Place] = Counter()
-        for number, (place, kinds, zeroed) in enumerate(operations):
-            self._last[self._key(place)] = number
-            zeros[place] += zeroed
-            self._counts.update((self.line(place), kind) for kind in kinds)
+        # Few differ by more than their place in the order.
+        for (place, kinds), count in Counter((place, kinds) for place, kinds, _ in operations).items():
+            for kind in kinds:
+                self._counts[self.line(place), kind] += count
             self._kinds[self._key(place)] |= kinds
             if not columns:
                 self._kinds[lines_of(place)[-1:]] |= kinds
+        zeros: Counter[Place] = Counter()
+        for place, _, zeroed in operations:
+            if zeroed:
+                zeros[place] += zeroed
         place, most = next(iter(zeros.most_common(1)), (None, 0))
         self.zeroed = place if 2 * most > zeros.total() else None
         """The place where most of what begins as 0 is set, if that is one."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -13,6 +13,7 @@ from cutecc.report import page
 from cutecc.report.content import Content, content_of
 from cutecc.report.destination import check_destination
 from cutecc.report.measures import Measure
+from cutecc.report.reading_along import ReadingAlong
 from cutecc.report.roofline import Roofline
 from cutecc.report.summary import summary, title
 from cutecc.report.timeline_picture import Picture
@@ -57,9 +58,17 @@ def write_report(
     `RecordError` when the file cannot be written.
     """
     compilation = kernel if isinstance(kernel, Compilation) else kernel.compilation
-    path = Path(path)
+    return _write(compilation, Path(path), lambda: content_of(compilation, measures, timelines, roofline))
+
+
+def write_rest(compilation: Compilation, path: Path, along: ReadingAlong) -> Report:
+    """As `write_report`, of a record that was read `along` with its compilation: the page is the same."""
+    return _write(compilation, path, lambda: content_of(compilation, along=along))
+
+
+def _write(compilation: Compilation, path: Path, make: Callable[[], Content]) -> Report:
     check_destination(path)
-    content = content_of(compilation, measures, timelines, roofline)
+    content = make()
     size = write_whole(path, _pieces(compilation, content), "the report")
     return Report(path, size, content.mapping)
 

@@ -52,7 +52,7 @@ def names_in(*folders: Path) -> list[Any]:
     return [pytest.param(name, marks=pytest.mark.torch) if name in NEEDS_TORCH else name for name in names]
 
 
-MANY_CASES = 6
+MANY_CASES = 3
 """Of a slow test, from which on not all of them are run each time."""
 KERNEL_NAMES = names_in(KERNELS, EXAMPLES)
 

@@ -110,6 +110,8 @@ for (const round of ["search of all texts", "the same again, texts expanded"]) {
   await tab.waitForFunction(() => / of [1-9]\d* texts$/.test(document.querySelector(".search [role=status]")?.textContent ?? ""));
   say(`${round} (${wanted})`, ms(Date.now() - since));
 }
-const heap = await tab.evaluate(() => performance.memory.usedJSHeapSize);
-say("heap, with what is not yet collected", `${(heap / 1e6).toFixed(0)} MB`);
+const heap = () => tab.evaluate(() => `${(performance.memory.usedJSHeapSize / 1e6).toFixed(0)} MB`);
+say("heap, with what is not yet collected", await heap());
+await (await tab.context().newCDPSession(tab)).send("HeapProfiler.collectGarbage");
+say("heap, of what is in use", await heap());
 await browser.close();

@@ -43,6 +43,8 @@ class CodeOptions:
     """The assembler of the user's choice."""
     libraries: tuple[str, ...] = ()
     """Bitcode to link."""
+    timed: bool = False
+    """Have LLVM take the times of its passes, for `watched`."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,8 @@ class DeviceCode:
     """The option sets that might have given better code, and were not tried: the search ends before."""
     made_from: tuple[tuple[str, ...], Job] | None = None
     """LLVM's options, and what it was given: enough to make the PTX again."""
+    times: tuple[str, ...] = ()
+    """LLVM's reports of times, where they were asked for."""
 
 
 def llvm_ir(device: ir.Operation, *, fast_math: bool = False) -> str:
@@ -82,10 +86,12 @@ def generate(device: ir.Operation, options: CodeOptions, made: Callable[[str], N
         options.opt_level,
         libdevice=libdevice(),
         libraries=options.libraries,
+        timed=options.timed,
     )
     best = _generate(candidates.FIRST, job, target, options, device, made)
     tried = [best]
     again = replace(job, optimised=best.optimised)
+    optimising = best.times[:-1]
     lines = best.ptx.count("\n")
     pending = candidates.others(best.quality)
     while pending and not best.quality.is_clean and candidates.has_room(len(tried), lines):
@@ -93,8 +99,9 @@ def generate(device: ir.Operation, options: CodeOptions, made: Callable[[str], N
         best = min(best, tried[-1], key=lambda each: each.quality)
     left_out = () if best.quality.is_clean else tuple(each.name for each in pending)
     qualities = {each.option_set.name: each.quality for each in tried}
-    made_from = best.option_set.for_process(fast_math=options.fast_math), job
-    return DeviceCode(best.ptx, best.assembled, best.option_set, qualities, left_out, made_from)
+    made_from = best.option_set.for_process(fast_math=options.fast_math), replace(job, timed=False)
+    times = (*optimising, *best.times[-1:])
+    return DeviceCode(best.ptx, best.assembled, best.option_set, qualities, left_out, made_from, times)
 
 
 def watched(code: DeviceCode, *, with_code: bool) -> LlvmPasses:
@@ -103,7 +110,7 @@ def watched(code: DeviceCode, *, with_code: bool) -> LlvmPasses:
     The code is made once more, in a process of its own. Raises `ToolError`, also where that gives other code.
     """
     assert code.made_from is not None
-    watched = generators.watch(*code.made_from, with_code=with_code)
+    watched = generators.watch(*code.made_from, with_code=with_code, times=code.times)
     if watched.ptx != code.ptx:
         raise ToolError("LLVM generates other code while its passes are watched")
     return watched.passes
@@ -117,6 +124,8 @@ class _Candidate:
     quality: Quality
     optimised: bytes
     """The LLVM IR that the code was generated from, as bitcode."""
+    times: tuple[str, ...]
+    """LLVM's reports; the last one is of code generation."""
 
 
 def _generate(
@@ -150,7 +159,7 @@ def _generate(
         line_info=options.line_info,
         ptxas=options.ptxas,
     )
-    return _Candidate(option_set, answer.ptx, assembled, Quality.of(assembled.log), answer.optimised)
+    return _Candidate(option_set, answer.ptx, assembled, Quality.of(assembled.log), answer.optimised, answer.times)
 
 
 def _not_selected(failure: ToolError, job: Job) -> list[str]:

@@ -11,8 +11,7 @@ import importlib
 import os
 import re
 import tempfile
-from collections.abc import Callable, Collection
-from contextlib import AbstractContextManager
+from collections.abc import Collection, Generator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -55,6 +54,8 @@ class Job:
     """More bitcode to link."""
     optimised: bytes = b""
     """What `Made.optimised` was of the same job, perhaps in a process of other options of the code generator."""
+    timed: bool = False
+    """Whether LLVM is to take the times of its passes."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,8 @@ class Made:
     """The intrinsics that LLVM 22 has no instruction for; then there is no PTX."""
     optimised: bytes = b""
     """The module that the PTX was generated from, as bitcode."""
+    times: tuple[str, ...] = ()
+    """LLVM's reports of times, of a job that is `timed`: of each pass manager that ran, and of the code generator."""
 
 
 @functools.cache
@@ -93,24 +96,17 @@ def start(options: tuple[str, ...]) -> str:
     return ".".join(map(str, llvm.llvm_version_info))
 
 
-Around = Callable[[Any], AbstractContextManager[None]]
-"""What is entered while passes run, of the builder that they run with."""
-
-
-def _unwatched(_: Any) -> AbstractContextManager[None]:
-    return contextlib.nullcontext()
-
-
-def generate(options: tuple[str, ...], job: Job, around: Around = _unwatched) -> Made:
-    """The PTX of `job`, or the intrinsics that there are no instructions for; `around` is for `watching`.
+def generate(options: tuple[str, ...], job: Job) -> Made:
+    """The PTX of `job`, or the intrinsics that there are no instructions for.
 
     Raises `ToolError` for LLVM IR that LLVM rejects, and a chip or PTX version that it does not know.
     """
     llvm = _llvm()
     start(options)
     machine = _machine(job)
+    times = _Times() if job.timed else None
     if job.optimised:
-        return Made(machine.emit_assembly(llvm.parse_bitcode(job.optimised)), optimised=job.optimised)
+        return _emitted(machine, llvm.parse_bitcode(job.optimised), job.optimised, times)
     try:
         module = llvm.parse_assembly(f'target triple = "{TRIPLE}"\n{job.text}')
         if unknown := _without_instruction(job.text):
@@ -119,10 +115,49 @@ def generate(options: tuple[str, ...], job: Job, around: Around = _unwatched) ->
         _link(module, machine, job)
     except RuntimeError as failure:
         raise ToolError("LLVM rejects the LLVM IR of the device code", notes=[str(failure).strip()]) from None
-    _optimise(module, machine, job.opt_level, around)
+    _optimise(module, machine, job.opt_level, times)
     # Before code is generated, which rewrites the module.
-    optimised = module.as_bitcode()
-    return Made(machine.emit_assembly(module), optimised=optimised)
+    return _emitted(machine, module, module.as_bitcode(), times)
+
+
+def _emitted(machine: Any, module: Any, optimised: bytes, times: _Times | None) -> Made:
+    with times.of_code_generation() if times else contextlib.nullcontext():
+        ptx = machine.emit_assembly(module)
+    return Made(ptx, optimised=optimised, times=tuple(times.reports) if times else ())
+
+
+class _Times:
+    """LLVM's reports of times."""
+
+    def __init__(self) -> None:
+        _managers()
+        self.reports: list[str] = []
+
+    @contextlib.contextmanager
+    def of_passes(self, builder: Any) -> Generator[None]:
+        """Of what a pass manager runs that this builder made."""
+        builder.start_pass_timing()
+        yield
+        self.reports.append(builder.finish_pass_timing())
+
+    @contextlib.contextmanager
+    def of_code_generation(self) -> Generator[None]:
+        """Of the code generator."""
+        _managers().set_time_passes(True)
+        try:
+            yield
+            self.reports.append(_managers().report_and_reset_timings())
+        finally:
+            _managers().set_time_passes(False)
+
+
+@functools.cache
+def _managers() -> Any:
+    """llvmlite's binding of what takes times. LLVM takes the option once, and begins to take them with that."""
+    managers = importlib.import_module("llvmlite.binding.newpassmanagers")
+    _llvm().set_option("cutecc", "-time-passes-per-run")
+    managers.set_time_passes(False)
+    return managers
 
 
 def _machine(job: Job) -> Any:
@@ -211,11 +246,11 @@ def _drop_unused(module: Any, machine: Any) -> None:
     manager.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(0)))
 
 
-def _optimise(module: Any, machine: Any, opt_level: int, around: Around) -> None:
+def _optimise(module: Any, machine: Any, opt_level: int, times: _Times | None) -> None:
     llvm = _llvm()
 
     def run(manager: Any, builder: Any) -> None:
-        with around(builder):
+        with times.of_passes(builder) if times else contextlib.nullcontext():
             manager.run(module, builder)
 
     if opt_level:

@@ -7,6 +7,7 @@ compilations to come, and dies with this process. Any thread may use it; calls o
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from concurrent.futures import Future
 
 from cutecc.backend.llvm import generation, watching
@@ -64,14 +65,14 @@ def generate(options: tuple[str, ...], job: Job) -> Made:
             raise ToolError("LLVM ended while it generated code", notes=[death.message, *death.notes]) from None
 
 
-def watch(options: tuple[str, ...], job: Job, *, with_code: bool) -> Watched:
+def watch(options: tuple[str, ...], job: Job, *, with_code: bool, times: Sequence[str] = ()) -> Watched:
     """What `cutecc.backend.llvm.watching.watch` tells of `job`, in a process of its own.
 
     Raises what it raises, and `ToolError` when LLVM ends the process.
     """
     pool = WorkerPool(1)
     try:
-        future = pool.submit(watching.watch, options, job, with_code)
+        future = pool.submit(watching.watch, options, job, with_code, times)
         with interrupts.let_through():
             return future.result()
     except ProcessDied as death:

@@ -1,7 +1,8 @@
 """Generating code once more while LLVM tells of its passes: what runs in a process of its own, for one job.
 
-What LLVM prints is an option of the whole process, and so is timing. Nobody watches where code is generated as usual;
-here it is generated twice, first for the times, as printing takes longer than what is printed.
+What LLVM prints is an option of the whole process, which stays on, and printing takes longer than what is printed. So
+the code that is kept is generated in the usual process, which takes the times; here it is generated again, where a
+failure of LLVM's printers loses nothing, and only once it is known which of LLVM's options gave the best code.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import contextlib
 import importlib
 import os
 import tempfile
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
 
@@ -19,7 +20,6 @@ from cutecc.backend.llvm.generation import Job
 from cutecc.backend.llvm.watched_text import REMARKS_OF, Places, read
 from cutecc.record.llvm_passes import LlvmPasses
 
-_TIMES = "-time-passes-per-run"
 _REMARKS = ("-print-pass-numbers", f"-pass-remarks-missed={REMARKS_OF}", "-print-inst-debug-locs")
 _OF_CODE_GENERATION = (
     *("nvptx-lower-args", "nvptx-lower-alloca", "infer-address-spaces", "separate-const-offset-from-gep", "slsr"),
@@ -47,17 +47,17 @@ class Watched:
     passes: LlvmPasses
 
 
-def watch(options: tuple[str, ...], job: Job, with_code: bool) -> Watched:
+def watch(options: tuple[str, ...], job: Job, with_code: bool, times: Sequence[str]) -> Watched:
     """Generate the PTX of `job`, and tell what LLVM did: what it missed, and `with_code` its passes too.
 
-    Once in a process. Raises as `generation.generate`, which has made the same code before.
+    `times` are LLVM's reports of the first time. Once in a process. Raises as `generation.generate`, which has made the
+    same code before.
     """
     generation.start(options)
     # Before anything runs: LLVM reads it once.
     is_filtered = with_code and len(job.text) > _LARGE
     if is_filtered:
         _set(f"-filter-passes={','.join(_OF_LARGE)}")
-    reports = _reports(options, job) if with_code else []
     _set(*_REMARKS, *(_PASSES if with_code else ()))
     module = _llvm().parse_assembly(f'target triple = "{generation.TRIPLE}"\n{job.text}')
     before = str(module)
@@ -65,7 +65,7 @@ def watch(options: tuple[str, ...], job: Job, with_code: bool) -> Watched:
     with _hearing() as heard:
         made = generation.generate(options, job)
         told = heard()
-    found = read(told, places, before, reports)
+    found = read(told, places, before, times)
     passes = found.passes if with_code else []
     return Watched(made.ptx, LlvmPasses(places.table, passes, found.missed, partly=is_filtered))
 
@@ -77,26 +77,6 @@ def _llvm() -> Any:
 def _set(*options: str) -> None:
     for option in options:
         _llvm().set_option("cutecc", option)
-
-
-def _reports(options: tuple[str, ...], job: Job) -> list[str]:
-    """LLVM's reports of times: of each pass manager, and of the code generator."""
-    managers = importlib.import_module("llvmlite.binding.newpassmanagers")
-    reports: list[str] = []
-
-    @contextlib.contextmanager
-    def timing(builder: Any) -> Generator[None]:
-        builder.start_pass_timing()
-        yield
-        reports.append(builder.finish_pass_timing())
-        # Of code generation, which comes after the last of them.
-        managers.set_time_passes(True)
-
-    _set(_TIMES)
-    generation.generate(options, job, timing)
-    reports.append(managers.report_and_reset_timings())
-    managers.set_time_passes(False)
-    return reports
 
 
 @contextlib.contextmanager

@@ -31,6 +31,8 @@ class LlvmGeneration(ModulePass):
     """An empty folder, for the files."""
     ptxas: Path | None = None
     """The assembler of the user's choice, which no pipeline names."""
+    timed: bool = False
+    """Whether somebody will ask for LLVM's `passes` with their code, which are told with their times."""
     _made: list[DeviceCode] = field(default_factory=list["DeviceCode"], init=False, compare=False, repr=False)
 
     @property
@@ -41,7 +43,7 @@ class LlvmGeneration(ModulePass):
         return str(self.plain)
 
     def run(self, module: ir.Module) -> None:
-        self.plain.generate(module, ptxas=self.ptxas, keep=self._keep, keep_code=self._made.append)
+        self.plain.generate(module, ptxas=self.ptxas, keep=self._keep, keep_code=self._made.append, timed=self.timed)
 
     def _keep(self, number: int, ptx: str, cubin: bytes | None) -> None:
         (self.folder / f"kernel-{number:04}.ptx").write_text(ptx)
@@ -70,10 +72,10 @@ class LlvmGeneration(ModulePass):
 KeptGeneration = CodeGeneration | LlvmGeneration
 
 
-def keeping(pass_: Pass, folder: Path, ptxas: Path | None = None) -> KeptGeneration | None:
-    """`pass_`, keeping what it makes in `folder`; `None` for a pass that generates no code."""
+def keeping(pass_: Pass, folder: Path, ptxas: Path | None = None, *, timed: bool = False) -> KeptGeneration | None:
+    """`pass_`, keeping what it makes in `folder`, LLVM's times if `timed`; `None` for one that generates no code."""
     if isinstance(pass_, LlvmToBinary):
-        return LlvmGeneration(plain=pass_, folder=folder, ptxas=ptxas)
+        return LlvmGeneration(plain=pass_, folder=folder, ptxas=ptxas, timed=timed)
     if isinstance(pass_, WheelPass) and pass_.name == codegen.NAME:
         return CodeGeneration(plain=pass_, folder=folder, ptx_alone=ptxas is not None)
     return None

@@ -80,10 +80,12 @@ class LlvmToBinary(ModulePass):
         ptxas: Path | None = None,
         keep: Keep | None = None,
         keep_code: KeepCode | None = None,
+        timed: bool = False,
     ) -> None:
         """As `run`, assembling with the program `ptxas`; `keep` is told each device module's number, PTX and cubin.
 
-        It is told the PTX alone, without a cubin, before that is assembled. `keep_code` is told of each, in order.
+        It is told the PTX alone, without a cubin, before that is assembled. `keep_code` is told of each, in order, with
+        the times of LLVM's passes if the run is `timed`.
         """
         from cutecc.backend.llvm import code
         from cutecc.passes.cuda_binary import device_modules, replace_by_binary
@@ -96,6 +98,7 @@ class LlvmToBinary(ModulePass):
             ptxas_options=tuple(checked_options(self.ptx_options)),
             ptxas=ptxas,
             libraries=self.link_libraries,
+            timed=timed,
         )
         for number, device in enumerate(device_modules(module)):
             keep_ptx = functools.partial(_keep_ptx, keep, number)

@@ -172,10 +172,24 @@ def test_watching_changes_no_code(with_code: bool) -> None:
     }
     """
     asked = Job(text, "sm_80", 88, 3)
-    watched = generators.watch(OPTIONS, asked, with_code=with_code)
-    assert watched.ptx == generators.generate(OPTIONS, asked).ptx
-    names = [each.name for each in watched.passes.passes]
-    assert ("LICM" in names, "nvptx-isel" in names) == (with_code, with_code)
+    made = generators.generate(OPTIONS, replace(asked, timed=True))
+    watched = generators.watch(OPTIONS, asked, with_code=with_code, times=made.times)
+    assert watched.ptx == made.ptx == generators.generate(OPTIONS, asked).ptx
+    seconds = {each.name: each.seconds for each in watched.passes.passes}
+    assert ("LICM" in seconds, "nvptx-isel" in seconds) == (with_code, with_code)
+    assert not with_code or None not in (seconds["LICM"], seconds["nvptx-isel"])
+
+
+def test_times_are_taken_where_they_are_asked_for_and_change_no_code() -> None:
+    text = "define ptx_kernel void @f(ptr %p, i32 %n) {\n  store i32 %n, ptr %p\n  ret void\n}\n"
+    job = Job(text, "sm_80", 88, 3)
+    first, timed, again = (generators.generate(OPTIONS, replace(job, timed=timed)) for timed in (False, True, True))
+    assert first.times == ()
+    assert len(timed.times) == len(again.times) == 3
+    assert first.ptx == timed.ptx == again.ptx
+    rest = generators.generate(OPTIONS, replace(job, timed=True, optimised=timed.optimised))
+    assert (len(rest.times), rest.ptx) == (1, first.ptx)
+    assert "NVPTX" in rest.times[0]
 
 
 def test_of_a_large_module_only_the_most_important_passes_are_looked_at() -> None:

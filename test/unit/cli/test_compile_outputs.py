@@ -258,6 +258,7 @@ def dumped(cutecc_in: Run, small_kernel, tmp_path_factory: pytest.TempPathFactor
     return (folder / "14-cse.mlir").read_text()
 
 
+@pytest.mark.each_time
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["../../escape", "/absolute", "..", "a b;c", "-rf", "\u202e"])
 def test_no_name_in_a_module_chooses_a_path(cutecc, dumped: str, tmp_path: Path, name: str) -> None:

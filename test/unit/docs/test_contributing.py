@@ -42,6 +42,7 @@ def test_six_things_can_be_added() -> None:
     assert len(ADDITIONS) == 6
 
 
+@pytest.mark.each_time
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.slow] * (name not in QUICK)) for name in ADDITIONS]
 )

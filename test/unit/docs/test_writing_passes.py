@@ -27,6 +27,7 @@ def work(tmp_path_factory: pytest.TempPathFactory, command: Path) -> Path:
     return folder
 
 
+@pytest.mark.each_time
 @pytest.mark.parametrize("name", FILES)
 def test_the_reader_has_written_the_package(work: Path, name: str) -> None:
     written = (work / name).read_text()

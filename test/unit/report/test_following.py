@@ -9,9 +9,8 @@ import pytest
 from test_history import stages
 
 from cutecc.errors import UsageError
-from cutecc.report.fates import Fates
-from cutecc.report.following import Links, Passed, follow, links_of
-from cutecc.report.history import histories
+from cutecc.report.following import Links, Passed, follow
+from cutecc.report.pass_effects import effects_of
 from cutecc.report.values import find_value
 
 
@@ -23,13 +22,8 @@ def passed(tmp_path: Path, line: int, *texts: str) -> list[Passed]:
 def links(tmp_path: Path, *texts: str) -> list[Links]:
     """What each pass of a run did."""
     record = stages(tmp_path, *texts)
-    found: list[Links] = []
-
-    def each(_step: int, fates: Fates) -> None:
-        found.append(links_of(fates, record.places))
-
-    histories(record, each=each)
-    return found
+    _, *effects = effects_of(map(record.after, record.indices), record.places)
+    return [each.links for each in effects]
 
 
 def sums(differences: list[int]) -> list[int]:

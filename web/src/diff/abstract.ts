@@ -8,6 +8,7 @@ const RESULTS = /^ *%[\w$.-]+(?::\d+)?(?:, %[\w$.-]+(?::\d+)?)* = /;
 const LABEL_COMMENT = /^( *\^.*?) {2}\/\/ /;
 
 /** Characters of the first columns, where most lines are decided on. */
+const SPACE = 32;
 const QUOTE = 34;
 const HASH = 35;
 const PERCENT = 37;
@@ -32,6 +33,9 @@ const NOTHING: never[] = [];
 
 class Abstraction {
   private readonly raw = new Map<string, string>();
+  /** Few lines differ by more than names: what is alike of them is kept once. */
+  private readonly keys = new Map<string, string>();
+  private readonly patterns = new Map<string, boolean[]>();
   private readonly expanded = new Map<string, string>();
 
   constructor(module: readonly string[]) {
@@ -53,8 +57,9 @@ class Abstraction {
     let text = line;
     if (line.includes("^")) text = LABEL_COMMENT.exec(line)?.[1] ?? line;
     if (!/[%^!#]/.test(text)) return { key: trimmed(text), names: NOTHING, definitions: NOTHING };
+    text = trimmed(text);
     const names: string[] = [];
-    const definitions: boolean[] = [];
+    let pattern = "";
     const resultsEnd = RESULTS.exec(text)?.[0].length ?? 0;
     let key = "";
     let position = 0;
@@ -73,21 +78,35 @@ class Abstraction {
         continue;
       }
       if (kind === CARET) {
-        definitions.push(text.slice(0, start).trim() === "");
+        pattern += start === 0 ? "d" : "u";
         names.push(token);
         key += `${text.slice(position, start)}^`;
       } else {
         const colon = token.indexOf(":");
         const count = colon < 0 ? "" : token.slice(colon);
         names.push(colon < 0 ? token : token.slice(0, colon));
-        definitions.push(
-          start < resultsEnd || (count === "" && (text.startsWith(": ", end) || text.startsWith(" = ", end))),
-        );
+        pattern +=
+          start < resultsEnd || (count === "" && (text.startsWith(": ", end) || text.startsWith(" = ", end))) ? "d" : "u";
         key += `${text.slice(position, start)}%${count}`;
       }
       position = end;
     }
-    return { key: trimmed(key + text.slice(position)), names, definitions };
+    return { key: this.once(key + text.slice(position)), names, definitions: this.definitions(pattern) };
+  }
+
+  private once(key: string): string {
+    const known = this.keys.get(key);
+    if (known !== undefined) return known;
+    this.keys.set(key, key);
+    return key;
+  }
+
+  private definitions(pattern: string): boolean[] {
+    const known = this.patterns.get(pattern);
+    if (known !== undefined) return known;
+    const made = Array.from(pattern, (each) => each === "d");
+    this.patterns.set(pattern, made);
+    return made;
   }
 
   private definition(alias: string): string {
@@ -104,7 +123,11 @@ class Abstraction {
 }
 
 function trimmed(text: string): string {
-  return text.replace(/^ +| +$/g, "");
+  let start = 0;
+  let end = text.length;
+  while (text.charCodeAt(start) === SPACE) start++;
+  while (end > start && text.charCodeAt(end - 1) === SPACE) end--;
+  return text.slice(start, end);
 }
 
 /** One of two texts. */
@@ -140,7 +163,8 @@ export class Side implements Sided {
       const line = lines[i] as string;
       owners.enter(line);
       const found: number[] = [];
-      names.forEach((name, k) => {
+      for (let k = 0; k < names.length; k++) {
+        const name = names[k] as string;
         number++;
         const isDefinition = definitions[k] as boolean;
         if (name.charCodeAt(0) === CARET) {
@@ -160,11 +184,12 @@ export class Side implements Sided {
           }
           found.push(known ?? -number);
         }
-      });
+      }
       // What a line defines is not yet there for its own operands.
-      names.forEach((name, k) => {
+      for (let k = 0; k < names.length; k++) {
+        const name = names[k] as string;
         if (definitions[k] && name.charCodeAt(0) === PERCENT) values.set(name, found[k] as number);
-      });
+      }
       this.resolved.push(found);
       owners.leave(i);
       if (i % SLICE === SLICE - 1) yield;
@@ -182,7 +207,7 @@ class Owners {
 
   enter(line: string): void {
     let start = 0;
-    while (line.charCodeAt(start) === 32) start++;
+    while (line.charCodeAt(start) === SPACE) start++;
     this.indentation = start;
     this.isEmpty = start === line.length;
     this.isLabel = line.charCodeAt(start) === CARET;

@@ -179,7 +179,6 @@ export function pairDefinitions(before: Sided, after: Sided, i: number, j: numbe
   const { definitions } = before.lines[i] as { definitions: boolean[] };
   const ours = before.resolved[i] as number[];
   const theirs = after.resolved[j] as number[];
-  definitions.forEach((isDefinition, k) => {
-    if (isDefinition) names.pair(ours[k] as number, theirs[k] as number);
-  });
+  for (let k = 0; k < definitions.length; k++)
+    if (definitions[k]) names.pair(ours[k] as number, theirs[k] as number);
 }

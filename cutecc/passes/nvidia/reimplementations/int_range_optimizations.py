@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-import gc
 from collections import defaultdict
-from collections.abc import Generator, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -18,6 +16,7 @@ from cutecc.passes.nvidia.reimplementations.range_analysis import RangeAnalysis
 from cutecc.passes.nvidia.reimplementations.range_records import CONSTANTS, Record
 from cutecc.passes.registry import register
 from cutecc.record import Provider
+from cutecc.support.garbage import without_collection
 
 _REMAINDERS = ("arith.remsi", "arith.remui")
 
@@ -38,7 +37,7 @@ class IntRangeOptimizations(ModulePass):
     provider: ClassVar[Provider] = "reimplementation"
 
     def run(self, module: ir.Module) -> None:
-        with _without_garbage_collection():
+        with without_collection():
             analysis = RangeAnalysis(module)
             patterns = _patterns(module, analysis)
             analysis.records.release()
@@ -46,18 +45,6 @@ class IntRangeOptimizations(ModulePass):
             config = rewrite.GreedyRewriteConfig()
             config.enable_folding = False
             rewrite.apply_patterns_and_fold_greedily(module, patterns.freeze(), config)
-
-
-@contextlib.contextmanager
-def _without_garbage_collection() -> Generator[None]:
-    """Hundreds of thousands of objects that all live on would be traversed over and over: half of the time."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 @dataclass(slots=True)
