@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutecc.timelines.causes import Causes, causes_of
-from cutecc.timelines.critical import Step, clipped, critical_path, shares_of
+from cutecc.timelines.critical import Share, Step, clipped, critical_path, shares_of
 from cutecc.timelines.roles import LaneGroup, lane_groups, with_roles
-from cutecc.timelines.sites import Site
 from cutecc.timelines.steady import FoldedLane, Steady, steady_state
 from cutecc.timelines.timeline import BlockTimeline, Lane, Timeline
 
@@ -42,7 +41,7 @@ def timeline_dict(timeline: Timeline) -> dict[str, Any]:
         "sites": [{"barrier": None, "file": "", "line": 0, **msgspec.to_builtins(site)} for site in timeline.sites],
         "lines": _lines(timeline),
         "blocks": [_block(block, why, timeline) for block, why in _shown(timeline.blocks)],
-        "steady": _steady(steady, timeline.sites) if steady else None,
+        "steady": _steady(steady) if steady else None,
         "why_no_steady": why_none,
     }
 
@@ -92,7 +91,7 @@ def _block(block: BlockTimeline, why: list[str], timeline: Timeline) -> dict[str
         "groups": [{"role": group.role, "warps": group.warps, "title": group.title} for group in groups],
         "lanes": [_lane(lane, causes[number], block, kept) for number, lane in enumerate(block.lanes)],
         "path": _path(step for window in kept for step in clipped(path, *window)),
-        "shares": _shares(path, sites),
+        "shares": _shares(shares_of(path, sites)),
     }
 
 
@@ -133,7 +132,7 @@ def _began(lanes: Sequence[Lane], lane: int, span: int) -> list[int] | None:
     return None if lane < 0 else [lanes[lane].warp, int(lanes[lane].sites[span])]
 
 
-def _steady(steady: Steady, sites: Sequence[Site]) -> dict[str, Any]:
+def _steady(steady: Steady) -> dict[str, Any]:
     return {
         "period": _number(steady.period),
         "periods": steady.periods,
@@ -141,7 +140,7 @@ def _steady(steady: Steady, sites: Sequence[Site]) -> dict[str, Any]:
         "left_out": steady.left_out,
         "lanes": [_folded(lane, steady.lanes) for lane in steady.lanes],
         "path": _path(steady.path),
-        "shares": _shares(steady.path, sites),
+        "shares": _shares(steady.shares),
     }
 
 
@@ -176,10 +175,10 @@ def _path(path: Iterable[Step]) -> list[list[Any]]:
     return [[each.lane, _number(each.start), _number(each.end), each.cause, each.site] for each in path]
 
 
-def _shares(path: Sequence[Step], sites: Sequence[Site]) -> list[dict[str, Any]]:
+def _shares(shares: Sequence[Share]) -> list[dict[str, Any]]:
     return [
         {**asdict(share), "time": _number(share.time), "share": round(share.share, 5)}
-        for share in shares_of(path, sites)[:_LARGEST_SHARES]
+        for share in shares[:_LARGEST_SHARES]
     ]
 
 

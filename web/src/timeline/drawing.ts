@@ -261,7 +261,9 @@ class Drawing {
         if (cause === "instructions") context.fillRect(x, y, Math.max(0.5, last - x), 3);
         else this.dashed(x, last, y);
       }
-      if (before !== null && before[0] !== row && x >= -2 && x <= this.width + 2) {
+      // Of several periods that are laid over one another not all parts follow each other.
+      const follows = before !== null && before[0] !== row && Math.abs(before[2] - start) < 0.2;
+      if (before !== null && follows && x >= -2 && x <= this.width + 2) {
         const other = AXIS + before[0] * ROW + TOP + BAR + 4;
         context.beginPath();
         context.moveTo(x, other);
