@@ -42,6 +42,7 @@ class _Lane(msgspec.Struct):
     role: str
     start: float
     end: float
+    kept: list[tuple[float, float]]
     spans: _Spans
     ended: list[int]
     ended_by: list[tuple[int, int] | None]
@@ -66,7 +67,6 @@ class _Block(msgspec.Struct):
     why: list[str]
     start: float
     end: float
-    kept: list[tuple[float, float]]
     groups: list[_Group]
     lanes: list[_Lane]
     path: list[_Part]

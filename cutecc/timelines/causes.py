@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cutecc.timelines.sites import COPIES, PRODUCTS, STORES, TENSOR_MEMORY, Site
+from cutecc.timelines.phases import phases_of
+from cutecc.timelines.sites import COPIES, PRODUCTS, STORES, TENSOR_MEMORY, Site, SiteKind
 from cutecc.timelines.timeline import BlockTimeline, Lane, Unit
 
 IMMEDIATE: dict[Unit, float] = {"ns": 40.0, "instructions": 1.0}
@@ -44,54 +45,6 @@ class Causes:
     """Which of its spans began it."""
 
 
-@dataclass(eq=False)
-class _Begun:
-    """What may end waits for one barrier, by time."""
-
-    times: NDArray[np.float64]
-    lanes: NDArray[np.int32]
-    spans: NDArray[np.int32]
-    products: NDArray[np.bool_]
-
-
-@dataclass(eq=False)
-class _List:
-    rows: list[tuple[float, int, int, bool]] = field(default_factory=list[tuple[float, int, int, bool]])
-
-    def sorted(self) -> _Begun:
-        times, lanes, spans, products = zip(*sorted(self.rows), strict=True)
-        return _Begun(np.array(times), np.array(lanes, np.int32), np.array(spans, np.int32), np.array(products))
-
-
-def causes_of(block: BlockTimeline, sites: Sequence[Site], unit: Unit) -> list[Causes]:
-    """By lane, who ended its waits.
-
-    Copies land in the order of waits: where each wait of a lane has equally many, those are its own. Of warps that
-    arrive it is the last one before the wait ended.
-    """
-    flights, arrivals = _begun(block.lanes, sites)
-    return [_Lane(number, lane, sites, unit).causes(flights, arrivals) for number, lane in enumerate(block.lanes)]
-
-
-def _begun(lanes: Sequence[Lane], sites: Sequence[Site]) -> tuple[dict[str, _Begun], dict[str, _Begun]]:
-    """By barrier what is in flight and tells it, and who arrives."""
-    flights: dict[str, _List] = defaultdict(_List)
-    arrivals: dict[str, _List] = defaultdict(_List)
-    for number, lane in enumerate(lanes):
-        numbers: list[int] = lane.sites.tolist()
-        for span, (site, start) in enumerate(zip(numbers, lane.starts.tolist(), strict=True)):
-            each = sites[site]
-            if each.barrier is None:
-                continue
-            if each.kind in ("copy", "product"):
-                flights[each.barrier].rows.append((start, number, span, each.kind == "product"))
-            elif each.kind in ("arrive", "barrier"):
-                arrivals[each.barrier].rows.append((start, number, span, False))
-    return {name: each.sorted() for name, each in flights.items()}, {
-        name: each.sorted() for name, each in arrivals.items()
-    }
-
-
 _OWN = {
     PRODUCTS: Ended.PRODUCTS,
     TENSOR_MEMORY: Ended.PRODUCTS,
@@ -99,6 +52,90 @@ _OWN = {
     COPIES: Ended.MEMORY,
 }
 """What ends a wait for operations of its own warp."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Begun:
+    """What may end waits for one barrier, by time."""
+
+    times: NDArray[np.float64]
+    lanes: NDArray[np.int32]
+    spans: NDArray[np.int32]
+    kinds: list[SiteKind]
+
+    @classmethod
+    def of(cls, rows: list[tuple[float, int, int, SiteKind]]) -> _Begun:
+        times, lanes, spans, kinds = zip(*sorted(rows), strict=True)
+        return cls(np.array(times), np.array(lanes, np.int32), np.array(spans, np.int32), list(kinds))
+
+
+_Waits = dict[str, dict[int, list[int]]]
+"""By barrier and lane, its spans."""
+
+
+def causes_of(block: BlockTimeline, sites: Sequence[Site], unit: Unit) -> list[Causes]:
+    """By lane, who ended its waits.
+
+    Copies land in the order of waits (`cutecc.timelines.phases`). Of warps that arrive it is the last one before the
+    wait ended.
+    """
+    flights, arrivals, waits = _begun(block.lanes, sites)
+    phases = {
+        barrier: phases_of(
+            [block.lanes[number].ends[spans] for number, spans in waits[barrier].items()],
+            len(begun.times),
+            _announced(begun, arrivals.get(barrier)),
+        )
+        for barrier, begun in flights.items()
+        if barrier in waits and barrier not in _OWN
+    }
+    found: list[Causes] = []
+    for number, lane in enumerate(block.lanes):
+        waiting = _Lane(number, lane, sites, unit)
+        for barrier, by_lane in waits.items():
+            if number not in by_lane:
+                continue
+            spans = by_lane[number]
+            if barrier in _OWN:
+                waiting.own(spans, _OWN[barrier])
+            elif barrier in phases:
+                waiting.landings(spans, flights[barrier], phases[barrier][list(by_lane).index(number)])
+            else:
+                waiting.arrivals(spans, arrivals.get(barrier))
+        found.append(waiting.causes)
+    return found
+
+
+def _begun(lanes: Sequence[Lane], sites: Sequence[Site]) -> tuple[dict[str, _Begun], dict[str, _Begun], _Waits]:
+    """By barrier what is in flight and tells it, who arrives, and who waits."""
+    flights: dict[str, list[tuple[float, int, int, SiteKind]]] = defaultdict(list)
+    arrivals: dict[str, list[tuple[float, int, int, SiteKind]]] = defaultdict(list)
+    waits: _Waits = defaultdict(lambda: defaultdict(list))
+    for number, lane in enumerate(lanes):
+        numbers: list[int] = lane.sites.tolist()
+        for span, (site, start) in enumerate(zip(numbers, lane.starts.tolist(), strict=True)):
+            kind, barrier = sites[site].kind, sites[site].barrier
+            if barrier is None or kind == "mark":
+                continue
+            if kind in ("wait", "barrier"):
+                waits[barrier][number].append(span)
+            if kind != "wait":
+                of = flights if kind in ("copy", "product") else arrivals
+                of[barrier].append((start, number, span, kind))
+    return (
+        {name: _Begun.of(rows) for name, rows in flights.items()},
+        {name: _Begun.of(rows) for name, rows in arrivals.items()},
+        waits,
+    )
+
+
+def _announced(flights: _Begun, arrivals: _Begun | None) -> int:
+    """How many phases of an mbarrier are filled: who begins copies says once for each how many bytes will come."""
+    if flights.kinds[0] == "product":
+        return len(flights.times)
+    if arrivals is None:
+        return 0
+    return int(np.isin(arrivals.lanes, flights.lanes).sum())
 
 
 class _Lane:
@@ -110,45 +147,29 @@ class _Lane:
         self._sites = sites
         self._immediate = IMMEDIATE[unit]
         count = len(lane.sites)
-        self._found = Causes(np.zeros(count, np.int8), np.full(count, -1, np.int32), np.full(count, -1, np.int32))
-
-    def causes(self, flights: dict[str, _Begun], arrivals: dict[str, _Begun]) -> Causes:
-        waits: dict[tuple[str, str], list[int]] = defaultdict(list)
-        numbers: list[int] = self._lane.sites.tolist()
-        for span, site in enumerate(numbers):
-            each = self._sites[site]
-            if each.kind in ("wait", "barrier") and each.barrier is not None:
-                waits[each.kind, each.barrier].append(span)
-        for (kind, barrier), spans in waits.items():
-            if barrier in _OWN:
-                self._own(spans, _OWN[barrier])
-            elif kind == "wait" and barrier in flights:
-                self._landings(spans, flights[barrier])
-            else:
-                self._arrivals(spans, arrivals.get(barrier), is_met=kind == "barrier")
-        return self._found
+        self.causes = Causes(np.zeros(count, np.int8), np.full(count, -1, np.int32), np.full(count, -1, np.int32))
 
     def _waited(self, span: int) -> bool:
         return bool(self._lane.ends[span] - self._lane.starts[span] > self._immediate)
 
-    def _own(self, spans: Sequence[int], ended: Ended) -> None:
+    def own(self, spans: Sequence[int], ended: Ended) -> None:
         for span in spans:
             if self._waited(span):
-                self._found.ended[span] = ended
+                self.causes.ended[span] = ended
 
-    def _landings(self, spans: Sequence[int], begun: _Begun) -> None:
-        each, rest = divmod(len(begun.times), len(spans))
+    def landings(self, spans: Sequence[int], begun: _Begun, last: NDArray[np.int64] | None) -> None:
+        """Waits for what lands; `last` is the copy of each that was begun last, where that is known."""
         for turn, span in enumerate(spans):
             if not self._waited(span):
                 continue
             end = float(self._lane.ends[span])
-            mine = (turn + 1) * each - 1
-            if rest or begun.times[mine] > end:
+            mine = -1 if last is None else int(last[turn])
+            if mine < 0 or begun.times[mine] > end:
                 mine = int(np.searchsorted(begun.times, end, "right")) - 1
-            ended = Ended.PRODUCTS if begun.products[mine] else Ended.MEMORY
-            self._set(span, ended, begun, mine)
+            self._set(span, Ended.PRODUCTS if begun.kinds[mine] == "product" else Ended.MEMORY, begun, mine)
 
-    def _arrivals(self, spans: Sequence[int], begun: _Begun | None, *, is_met: bool) -> None:
+    def arrivals(self, spans: Sequence[int], begun: _Begun | None) -> None:
+        """Waits for other warps."""
         for span in spans:
             if not self._waited(span):
                 continue
@@ -157,15 +178,15 @@ class _Lane:
             while begun is not None and last >= 0 and begun.lanes[last] == self._number:
                 last -= 1
             if begun is None or last < 0:
-                self._found.ended[span] = Ended.ELSEWHERE
+                self.causes.ended[span] = Ended.ELSEWHERE
             elif begun.times[last] >= start:
                 self._set(span, Ended.WARP, begun, last)
-            elif not is_met:
-                self._found.ended[span] = Ended.ELSEWHERE
+            elif self._sites[int(self._lane.sites[span])].kind == "wait":
+                self.causes.ended[span] = Ended.ELSEWHERE
 
     def _set(self, span: int, ended: Ended, begun: _Begun, which: int) -> None:
         if which < 0:
-            self._found.ended[span] = Ended.ELSEWHERE
+            self.causes.ended[span] = Ended.ELSEWHERE
             return
-        self._found.ended[span] = ended
-        self._found.lanes[span], self._found.spans[span] = begun.lanes[which], begun.spans[which]
+        self.causes.ended[span] = ended
+        self.causes.lanes[span], self.causes.spans[span] = begun.lanes[which], begun.spans[which]

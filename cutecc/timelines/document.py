@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutecc.timelines.causes import Causes, causes_of
-from cutecc.timelines.critical import Step, clipped, critical_path, shares_of
+from cutecc.timelines.critical import Share, Step, clipped, critical_path, shares_of
 from cutecc.timelines.roles import LaneGroup, lane_groups, with_roles
-from cutecc.timelines.sites import Site
 from cutecc.timelines.steady import FoldedLane, Steady, steady_state
 from cutecc.timelines.timeline import BlockTimeline, Lane, Timeline
 
@@ -42,7 +41,7 @@ def timeline_dict(timeline: Timeline) -> dict[str, Any]:
         "sites": [{"barrier": None, "file": "", "line": 0, **msgspec.to_builtins(site)} for site in timeline.sites],
         "lines": _lines(timeline),
         "blocks": [_block(block, why, timeline) for block, why in _shown(timeline.blocks)],
-        "steady": _steady(steady, timeline.sites) if steady else None,
+        "steady": _steady(steady) if steady else None,
         "why_no_steady": why_none,
     }
 
@@ -79,7 +78,11 @@ def _block(block: BlockTimeline, why: list[str], timeline: Timeline) -> dict[str
     path = critical_path(block, sites, timeline.unit, causes)
     groups = lane_groups(block, sites)
     start, end = _bounds(block)
-    kept = _kept(block, groups, start, end)
+    kept = _kept(block.lanes, groups, (start, end))
+    # What is drawn of a group that is not opened is its first warp.
+    told = [window for group in groups for window in kept[group.warps[0]]]
+    first, last = min(end for _, end in told), max(start for start, _ in told)
+    windows = [(start, end)] if first > last else [(start, first), (last, end)]
     return {
         "kernel": block.kernel,
         "launch": block.launch,
@@ -88,30 +91,36 @@ def _block(block: BlockTimeline, why: list[str], timeline: Timeline) -> dict[str
         "why": why,
         "start": _number(start),
         "end": _number(end),
-        "kept": [[_number(each) for each in window] for window in kept],
         "groups": [{"role": group.role, "warps": group.warps, "title": group.title} for group in groups],
-        "lanes": [_lane(lane, causes[number], block, kept) for number, lane in enumerate(block.lanes)],
-        "path": _path(step for window in kept for step in clipped(path, *window)),
-        "shares": _shares(path, sites),
+        "lanes": [_lane(lane, causes[number], block, kept[lane.warp]) for number, lane in enumerate(block.lanes)],
+        "path": _path(step for window in windows for step in clipped(path, *window)),
+        "shares": _shares(shares_of(path, sites)),
     }
 
 
-def _kept(block: BlockTimeline, groups: Sequence[LaneGroup], start: float, end: float) -> list[tuple[float, float]]:
-    """The times of which spans are kept: all, or a beginning and an end."""
-    until, since = end, start
-    by_warp = {lane.warp: lane for lane in block.lanes}
+_Window = tuple[float, float]
+
+
+def _kept(lanes: Sequence[Lane], groups: Sequence[LaneGroup], whole: _Window) -> dict[int, list[_Window]]:
+    """By warp the times of which spans are kept: all, or the two ends. Half of a group's are its first warp's."""
+    found: dict[int, list[_Window]] = {}
+    by_warp = {lane.warp: lane for lane in lanes}
     for group in groups:
-        most = max(2, _MOST_SPANS // len(group.warps))
-        for warp in group.warps:
-            lane = by_warp[warp]
-            if len(lane.starts) > most:
-                half = most // 2
-                until = min(until, float(np.sort(lane.starts)[half]))
-                since = max(since, float(np.sort(lane.ends)[-half]))
-    return [(start, end)] if since <= until else [(start, until), (since, end)]
+        others = max(1, len(group.warps) - 1)
+        for number, warp in enumerate(group.warps):
+            most = _MOST_SPANS // 2 if number == 0 else _MOST_SPANS // 2 // others
+            found[warp] = _windows(by_warp[warp], most, whole)
+    return found
 
 
-def _lane(lane: Lane, causes: Causes, block: BlockTimeline, kept: Sequence[tuple[float, float]]) -> dict[str, Any]:
+def _windows(lane: Lane, most: int, whole: _Window) -> list[_Window]:
+    if len(lane.starts) <= most:
+        return [whole]
+    half = max(1, most // 2)
+    return [(whole[0], float(np.sort(lane.starts)[half])), (float(np.sort(lane.ends)[-half]), whole[1])]
+
+
+def _lane(lane: Lane, causes: Causes, block: BlockTimeline, kept: Sequence[_Window]) -> dict[str, Any]:
     there = np.zeros(len(lane.sites), np.bool_)
     for first, last in kept:
         there |= (lane.ends >= first) & (lane.starts <= last)
@@ -122,6 +131,7 @@ def _lane(lane: Lane, causes: Causes, block: BlockTimeline, kept: Sequence[tuple
         "role": lane.role,
         "start": _number(lane.start),
         "end": _number(lane.end),
+        "kept": [[_number(each) for each in window] for window in kept],
         "spans": _spans(lane.sites[index], lane.starts[index], lane.ends[index] - lane.starts[index]),
         "ended": causes.ended[index].tolist(),
         "ended_by": ended_by,
@@ -133,7 +143,7 @@ def _began(lanes: Sequence[Lane], lane: int, span: int) -> list[int] | None:
     return None if lane < 0 else [lanes[lane].warp, int(lanes[lane].sites[span])]
 
 
-def _steady(steady: Steady, sites: Sequence[Site]) -> dict[str, Any]:
+def _steady(steady: Steady) -> dict[str, Any]:
     return {
         "period": _number(steady.period),
         "periods": steady.periods,
@@ -141,7 +151,7 @@ def _steady(steady: Steady, sites: Sequence[Site]) -> dict[str, Any]:
         "left_out": steady.left_out,
         "lanes": [_folded(lane, steady.lanes) for lane in steady.lanes],
         "path": _path(steady.path),
-        "shares": _shares(steady.path, sites),
+        "shares": _shares(steady.shares),
     }
 
 
@@ -176,10 +186,10 @@ def _path(path: Iterable[Step]) -> list[list[Any]]:
     return [[each.lane, _number(each.start), _number(each.end), each.cause, each.site] for each in path]
 
 
-def _shares(path: Sequence[Step], sites: Sequence[Site]) -> list[dict[str, Any]]:
+def _shares(shares: Sequence[Share]) -> list[dict[str, Any]]:
     return [
         {**asdict(share), "time": _number(share.time), "share": round(share.share, 5)}
-        for share in shares_of(path, sites)[:_LARGEST_SHARES]
+        for share in shares[:_LARGEST_SHARES]
     ]
 
 

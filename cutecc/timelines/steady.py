@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeVar
 
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutecc.timelines.causes import Causes, causes_of
-from cutecc.timelines.critical import Leaves, Step, clipped, walk
+from cutecc.timelines.critical import Leaves, Share, Step, clipped, shares_of, walk
 from cutecc.timelines.loops import FEWEST_TURNS, Turns, steady_turns
 from cutecc.timelines.roles import LaneGroup, lane_groups
 from cutecc.timelines.sites import Site
@@ -26,6 +26,8 @@ _TOLERANCE = 0.06
 """How far the turns of a lane may be from a multiple, relative to it."""
 _IN_STEP = 8
 """Warps of a group that are less than this part of a period apart are drawn as one."""
+_WINDOW = 24
+"""Periods over which a path is looked at."""
 _RANK: dict[Role, int] = {"consumer": 0, "producer": 1, "epilogue": 2, "warp": 3}
 
 
@@ -58,7 +60,10 @@ class Steady:
     left_out: list[str]
     """Whose turns do not fit, and why, in words."""
     path: list[Step]
-    """The critical path through one period; lanes are those of `lanes`."""
+    """The critical path; lanes are those of `lanes`. It may go back through several periods until it repeats: all of
+    them are laid over one another."""
+    shares: list[Share]
+    """Of the path in one period, on average."""
 
 
 def steady_state(timeline: Timeline) -> tuple[Steady | None, str]:
@@ -219,6 +224,13 @@ def _joined(blocks: Sequence[_FoldedBlock], timeline: Timeline) -> Steady:
     medians = {number: _median(number, blocks, period) for number in first.warps}
     groups = lane_groups(first.block, timeline.sites)
     parts = [part for group in groups for part in _in_step(group, first.block, medians, period)]
+    for _, members in parts:
+        for number in members[1:]:
+            # Just before the end of a period is just before the beginning of the next.
+            late = round(float(medians[number][0][0] - medians[members[0]][0][0]) / period)
+            medians[number] = medians[number][0] - late * period, medians[number][1]
+            for block in blocks:
+                block.warps[number].shift(late, period)
     votes = _Votes(blocks, parts, timeline)
     lanes: list[FoldedLane] = []
     for number, (group, members) in enumerate(parts):
@@ -227,7 +239,9 @@ def _joined(blocks: Sequence[_FoldedBlock], timeline: Timeline) -> Steady:
         of = first.warps[members[0]]
         lanes.append(FoldedLane(group, of.turns, of.sites, offsets, lengths, *votes.of(number)))
     path = _path(period, lanes, timeline.sites)
-    return Steady(period, sum(each.periods for each in blocks), len(blocks), lanes, first.left_out, path)
+    shares = [replace(each, time=each.time / _WINDOW) for each in shares_of(path, timeline.sites)]
+    periods = sum(each.periods for each in blocks)
+    return Steady(period, periods, len(blocks), lanes, first.left_out, _laid_over(path, period), shares)
 
 
 def _median(
@@ -317,9 +331,9 @@ class _Votes:
 
 
 def _path(period: float, folded: Sequence[FoldedLane], sites: Sequence[Site]) -> list[Step]:
-    """The critical path of periods that follow each other for long, of which one is kept."""
+    """The critical path of periods that follow each other for long: of those in the middle, so many as `_WINDOW`."""
     back = max((int(lane.ago.max(initial=0)) for lane in folded), default=0)
-    count = 2 * back + 8
+    count = 2 * back + _WINDOW + 4
     lanes: list[Lane] = []
     causes: list[Causes] = []
     for lane in folded:
@@ -334,11 +348,24 @@ def _path(period: float, folded: Sequence[FoldedLane], sites: Sequence[Site]) ->
     spans = [Leaves.of(lane, sites) for lane in lanes]
     guide = min(range(len(lanes)), key=lambda each: (_RANK[lanes[each].role], each))
     whole = walk(lanes, spans, causes, guide, len(spans[guide].index), count * period)
-    start = (back + 3) * period
-    return [
-        Step(each.lane, each.start - start, each.end - start, each.cause, each.site)
-        for each in clipped(whole, start, start + period)
-    ]
+    start = (back + 2) * period
+    return clipped(whole, start, start + _WINDOW * period)
+
+
+def _laid_over(path: Sequence[Step], period: float) -> list[Step]:
+    """The parts of a path through several periods in one, each once; the first and last, which may be cut, are none."""
+    found: dict[tuple[object, ...], Step] = {}
+    for step in path[1:-1] if len(path) > 2 else path:
+        start = round(step.start % period, 3)
+        length = min(step.end - step.start, period)
+        parts = [(start, min(start + length, period)), (0.0, start + length - period)]
+        if length == period:
+            parts = [(0.0, period)]
+        for first, last in parts:
+            if last - first > 1e-3:
+                key = step.lane, round(first, 1), round(last, 1), step.cause, step.site
+                found.setdefault(key, Step(step.lane, first, last, step.cause, step.site))
+    return sorted(found.values(), key=lambda each: (each.start, each.end))
 
 
 def _repeated(lane: FoldedLane, lanes: Sequence[FoldedLane], count: int) -> Causes:

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pipelines import LOAD, MARK, SITES, WAIT_EMPTY, WAIT_FULL, Costs, block_of, timeline_of
+from pipelines import LOAD, MARK, WAIT_EMPTY, WAIT_FULL, Costs, block_of, timeline_of
 
 from cutecc.timelines.causes import Ended
-from cutecc.timelines.critical import shares_of
 from cutecc.timelines.loops import steady_turns
 from cutecc.timelines.roles import with_roles
 from cutecc.timelines.sites import Site
@@ -96,7 +95,7 @@ def test_the_period_of_a_pipeline() -> None:
     assert producer.sites.tolist() == [WAIT_EMPTY, LOAD]
     assert producer.causes.ended.tolist() == [Ended.WARP, Ended.ITSELF]
     assert producer.causes.lanes.tolist() == [0, -1]
-    assert [(each.cause, each.line, each.time) for each in shares_of(found.path, SITES)] == [
+    assert [(each.cause, each.line, each.time) for each in found.shares] == [
         ("tensor cores", 22, 200.0),
         ("instructions", 20, 40.0),
         ("instructions", 22, 10.0),
@@ -109,7 +108,7 @@ def test_bursts_are_one_period() -> None:
     consumers, producer = found.lanes
     assert (consumers.turns, producer.turns) == (4, 4)
     assert found.period == pytest.approx(2280)
-    shares = shares_of(found.path, SITES)
+    shares = found.shares
     assert (shares[0].cause, shares[0].line) == ("memory", 11)
     assert sum(each.time for each in shares) == pytest.approx(found.period)
 
@@ -189,4 +188,4 @@ def test_a_little_noise_changes_little(seed: int, noise: float) -> None:
     found = steady_of(*(replace(each, lanes=[shaken(lane) for lane in each.lanes]) for each in blocks))
     assert found.period == pytest.approx(250, rel=0.05)
     assert found.lanes[0].lengths[2] == pytest.approx(200, rel=0.2)
-    assert shares_of(found.path, SITES)[0].cause == "tensor cores"
+    assert found.shares[0].cause == "tensor cores"

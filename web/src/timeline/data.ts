@@ -40,6 +40,8 @@ export interface Lane extends Waits {
   role: Group["role"];
   start: number;
   end: number;
+  /** The times of which spans are kept. */
+  kept: [start: number, end: number][];
 }
 
 export type Cause = "instructions" | "memory" | "tensor cores" | "signal" | "elsewhere";
@@ -64,8 +66,6 @@ export interface Block {
   why: string[];
   start: number;
   end: number;
-  /** The times of which spans are kept. */
-  kept: [start: number, end: number][];
   groups: Group[];
   lanes: Lane[];
   path: PathPart[];

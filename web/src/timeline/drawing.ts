@@ -97,7 +97,6 @@ class Drawing {
   all(picture: Picture, sites: readonly Site[]): void {
     this.axis();
     picture.rows.forEach((row, number) => this.row(row, AXIS + number * ROW, sites));
-    picture.gaps.forEach(([start, end]) => this.gap(start, end));
     this.path(picture.path);
     const { cursor } = this.look;
     if (cursor !== null) this.cursor(picture, cursor);
@@ -149,6 +148,7 @@ class Drawing {
       const site = sites[numbers[i] ?? -1];
       if (site !== undefined) this.instant(site, this.x(starts[i] ?? 0), top);
     }
+    row.gaps.forEach(([start, end]) => this.gap(start, end, top));
   }
 
   private scaled(length: number): number {
@@ -237,15 +237,15 @@ class Drawing {
     return found;
   }
 
-  private gap(start: number, end: number): void {
+  private gap(start: number, end: number, top: number): void {
     const { context, colours } = this;
     const [x, last] = [Math.max(0, this.x(start)), Math.min(this.width, this.x(end))];
     if (last <= x) return;
     context.fillStyle = colours.background;
-    context.fillRect(x, AXIS, last - x, this.height - AXIS);
+    context.fillRect(x, top, last - x, ROW - 1);
     context.fillStyle = colours.muted;
     const text = "not kept";
-    if (last - x > context.measureText(text).width + 6) context.fillText(text, x + 3, AXIS + ROW / 2);
+    if (last - x > context.measureText(text).width + 6) context.fillText(text, x + 3, top + TOP + BAR / 2);
   }
 
   /** Below the bars of the lanes that it goes through, and from lane to lane. */
@@ -261,7 +261,9 @@ class Drawing {
         if (cause === "instructions") context.fillRect(x, y, Math.max(0.5, last - x), 3);
         else this.dashed(x, last, y);
       }
-      if (before !== null && before[0] !== row && x >= -2 && x <= this.width + 2) {
+      // Of several periods that are laid over one another not all parts follow each other.
+      const follows = before !== null && before[0] !== row && Math.abs(before[2] - start) < 0.2;
+      if (before !== null && follows && x >= -2 && x <= this.width + 2) {
         const other = AXIS + before[0] * ROW + TOP + BAR + 4;
         context.beginPath();
         context.moveTo(x, other);

@@ -10,6 +10,8 @@ export interface Row {
   /** When it begins and ends. */
   start: number;
   end: number;
+  /** Times of which nothing is kept. */
+  gaps: [start: number, end: number][];
   spans: Spans;
   ended: Ended[];
   /** What each wait was for, in words; empty for what is none. */
@@ -23,8 +25,6 @@ export interface Picture {
   rows: Row[];
   start: number;
   end: number;
-  /** Times of which nothing is kept. */
-  gaps: [start: number, end: number][];
   /** Lanes are rows. */
   path: PathPart[];
 }
@@ -46,17 +46,17 @@ export function ofBlock(block: Block, sites: readonly Site[], open: ReadonlySet<
     }
   }
   const path = block.path.map((part): PathPart => [rowOf.get(part[0]) ?? 0, part[1], part[2], part[3], part[4]]);
-  const gaps = block.kept.slice(1).map(([start], i): [number, number] => [block.kept[i]?.[1] ?? start, start]);
-  return { rows, start: block.start, end: block.end, gaps, path };
+  return { rows, start: block.start, end: block.end, path };
 }
 
 function rowOfLane(block: Block, at: number, sites: readonly Site[], title: string, group: Row["group"]): Row {
-  const { role, start, end, spans, ended, ended_by } = block.lanes[at] as Block["lanes"][number];
+  const { role, start, end, kept, spans, ended, ended_by } = block.lanes[at] as Block["lanes"][number];
   const awaited = (span: number) => {
     const by = ended_by[span];
     return awaitedText(ended[span] ?? 0, by ? `warp ${by[0]}` : "", by ? sites[by[1]] : undefined);
   };
-  return { title, role, start, end, spans, ended, awaited, group };
+  const gaps = kept.slice(1).map(([start], i): [number, number] => [kept[i]?.[1] ?? start, start]);
+  return { title, role, start, end, gaps, spans, ended, awaited, group };
 }
 
 /** One period; what goes on beyond its end is what went on at its beginning. */
@@ -71,9 +71,9 @@ export function ofSteady(steady: Steady, sites: readonly Site[]): Picture {
     };
     const ended = from.map((index) => lane.ended[index] ?? 0);
     const turns = lane.turns === 1 ? "" : `, ${lane.turns} turns`;
-    return { title: `${lane.title}${turns}`, role: lane.role, start: 0, end: period, spans, ended, awaited, group: null };
+    return { title: `${lane.title}${turns}`, role: lane.role, start: 0, end: period, gaps: [], spans, ended, awaited, group: null };
   });
-  return { rows, start: 0, end: period, gaps: [], path: steady.path };
+  return { rows, start: 0, end: period, path: steady.path };
 }
 
 /** The spans of a lane within one period, in their order, and of each which one it is, or a part of. */

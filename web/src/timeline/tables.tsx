@@ -50,7 +50,7 @@ export function Shares({ of, shares, unit }: { of: string; shares: Share[]; unit
 }
 
 export function LineLink({ file, line }: { file: string; line: number }) {
-  if (line === 0) return <span class="muted">before the first of its sites</span>;
+  if (line === 0) return <span class="muted">no line known</span>;
   const selected = userLine.value?.line === line && userLine.value.file === file;
   return (
     <button type="button" class="line-link" aria-pressed={selected} title={file} onClick={() => select({ file, line })}>

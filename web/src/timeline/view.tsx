@@ -161,7 +161,8 @@ function SteadyPicture({ timeline, steady }: { timeline: Timeline; steady: Stead
         One period of the steady state <span class="muted">{amount(timeline.unit, steady.period)}</span>
       </h2>
       <p class="muted">
-        Medians of {count(steady.periods, "period")} of {count(steady.blocks, "block")}. What goes on beyond the right edge is what went on at the left one.
+        Medians of {count(steady.periods, "period")} of {count(steady.blocks, "block")}. What goes on beyond the right edge is what went on at the left one;
+        where the critical path goes back through several periods, they are laid over one another.
       </p>
       {steady.left_out.map((why) => (
         <p key={why}>{`${why.charAt(0).toUpperCase()}${why.slice(1)}.`}</p>

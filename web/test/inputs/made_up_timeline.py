@@ -38,7 +38,12 @@ timeline = replace(timeline_of(blocks, Slowdown(218.3, 208.9, 205.1)), sites=sit
 def sampled(offset: int, text: str) -> dict[str, object]:
     """Three of four samples are of waits for barriers."""
     samples = 300 if "SYNCS" in text else 1
-    return {"offset": offset, "text": text, "samples": samples, "reasons": {"smsp__pcsamp_warps_issue_stalled_wait": samples}}
+    return {
+        "offset": offset,
+        "text": text,
+        "samples": samples,
+        "reasons": {"smsp__pcsamp_warps_issue_stalled_wait": samples},
+    }
 
 
 instructions = [sampled(each.offset, each.text) for each in function.instructions]
