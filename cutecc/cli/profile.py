@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from cutecc.cli import iket
 from cutecc.cli.device import open_device
 from cutecc.cli.files import check_output, is_record
 from cutecc.cli.options import compiler_options, given_compile_options, subject_options
@@ -121,6 +122,8 @@ def _profile_kernel(context: click.Context, input_: str, values: dict[str, Any])
     if not is_record(input_):
         # Lines, their source, and what tells whose an instruction is.
         options = replace(options or CompileOptions(), report=True)
+    if values["timeline"] == iket.NAME:
+        context.exit(iket.record_by_iket(input_, values, options))
     if values["timeline"] and values["device"] == "cpu":
         load = partial(loader(values, None), input_, entry=values["entry"])
         subject, points = settle(load(options=options and replace(options, line_info=True)), points)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from cutecc.cli import iket
 from cutecc.cli.files import check_output
 from cutecc.cli.options import apply_all
 from cutecc.errors import UsageError
@@ -25,8 +26,9 @@ timeline_options = apply_all(
     click.option(
         "--timeline",
         type=click.Path(path_type=Path),
-        metavar="FILE",
-        help="Record what each warp waits for and when: FILE.pftrace for Perfetto, FILE.json as Chrome has it.",
+        metavar="FILE|iket",
+        help="Record what each warp waits for and when: FILE.pftrace for Perfetto, FILE.json as Chrome has it; iket: "
+        "the profiler of the DSL's wheel does it.",
     ),
     click.option("--blocks", metavar="A-B", help="Record these blocks, by their numbers; all unless given."),
     click.option("--warps", metavar="N,A-B", help="Record these warps of each block; all unless given."),
@@ -62,6 +64,8 @@ def check_timeline(values: dict[str, Any]) -> None:
     from cutecc.timelines.writing import check_name
 
     selection(values)
+    if values["timeline"] == iket.NAME:
+        return
     if values["timeline"]:
         check_name(values["timeline"])
         check_output(values["timeline"])

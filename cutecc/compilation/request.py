@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from cutecc.record import HostProgram
 
 TIMELINE = "record-timeline"
-"""The pass whose sites are lines of Python, whatever else is kept."""
+_MARKS = "mark-timeline"
+"""The passes whose sites are lines of Python, whatever else is kept."""
 ALL_ARTIFACTS: tuple[ArtifactKind, ...] = ("llvm-ir", "ptx", "cubin", "sass", "host-program")
 HOST_FORM = "core-to-llvm-prepare"
 """The pass after which the host function is in the form that a host program is made of."""
@@ -88,7 +89,7 @@ class CompileOptions:
         if self.locations is not None:
             return self.locations
         shown = self.observe or bool(self.dumps) or bool(self.analyses) or self.wheel.preserve_line_info
-        return shown or TIMELINE in self.words
+        return shown or any(name in self.words for name in (TIMELINE, _MARKS))
 
     @property
     def needs_passes(self) -> bool:
@@ -150,15 +151,25 @@ def recording_timeline(options: CompileOptions, sites: str) -> CompileOptions:
 
     Raises `UsageError` for a pipeline that is not known by name and does not have the pass.
     """
-    if TIMELINE in options.words:
-        return options
+    return options if TIMELINE in options.words else _on_the_trace(options, TIMELINE, sites)
+
+
+def marking_timeline(options: CompileOptions, sites: str) -> CompileOptions:
+    """The same, with marks for the wheel's own profiler at these sites. Raises `UsageError` for other pipelines."""
+    if str(options.pipeline) != "nvidia":
+        raise UsageError("marks of the wheel's profiler are for the pipeline nvidia: others know nothing of them")
+    marked = _on_the_trace(options, _MARKS, sites)
+    return replace(marked, edits=(*marked.edits, Edit("without", "strip-iket-ops")))
+
+
+def _on_the_trace(options: CompileOptions, name: str, sites: str) -> CompileOptions:
     first = _FIRST.get(str(options.pipeline))
     if first is None:
         raise UsageError(
-            f"the pipeline has no {TIMELINE}, which records a timeline",
-            hints=[f"put it behind the trace: --insert-before=PASS={TIMELINE}"],
+            f"the pipeline has no {name}, which a timeline needs",
+            hints=[f"put it behind the trace: --insert-before=PASS={name}"],
         )
-    return replace(options, edits=(Edit("insert-before", first, f"{TIMELINE}{{sites={sites}}}"), *options.edits))
+    return replace(options, edits=(Edit("insert-before", first, f"{name}{{sites={sites}}}"), *options.edits))
 
 
 @dataclass(frozen=True)
