@@ -1,0 +1,84 @@
+"""`cutecc profile --timeline`, where there is no GPU."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import Run
+
+from cutecc.cli import iket
+from cutecc.compilation.request import CompileOptions, Edit, marking_timeline, recording_timeline
+from cutecc.errors import UsageError
+
+FILE = Path(__file__).parent / "kernels" / "meeting.py"
+
+
+@pytest.mark.slow
+def test_the_emulator_s_timeline_is_written_and_summed_up(cutecc: Run, tmp_path: Path) -> None:
+    ran = cutecc("profile", str(FILE), "--device", "cpu", "--timeline", "m.json", "--json", "p.json", "--blocks", "1")
+    assert "timeline of 1 block, 4 warps, " in ran.stdout and ": m.json\n" in ran.stdout
+    assert "in instructions of a warp" in ran.stdout
+    assert "hangs on\n" in ran.stdout and "meeting.py:" in ran.stdout
+    events = json.loads((tmp_path / "m.json").read_text())["traceEvents"]
+    lines = FILE.read_text().splitlines()
+    waits = {int(each["args"]["line"].rpartition(":")[2]) for each in events if "line" in each.get("args", {})}
+    assert any("mbarrier_wait" in lines[line - 1] for line in waits)
+    (profile,) = json.loads((tmp_path / "p.json").read_text())
+    assert profile["timeline"]["unit"] == "instructions" and profile["kernels"] == []
+    assert [each["block"] for each in profile["timeline"]["blocks"]] == [1]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--blocks", "3"], "--blocks: of a timeline, and --timeline FILE is not given"),
+        (["--timeline", "a.json", "--blocks", "5-3"], "--blocks takes numbers as 0 or 0-3"),
+        (["--timeline", "a.json", "--warps", "1,40"], "--warps takes numbers as 0 or 0-3, below 32, not '40'"),
+        (["--timeline", "a.txt"], "a.txt: a timeline is written to a file that ends in .pftrace or .json"),
+        (["--timeline", "no/a.json"], "no"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_runs(cutecc: Run, options: list[str], said: str) -> None:
+    ran = cutecc("profile", str(FILE), "--device", "cpu", *options, status=2)
+    assert said in ran.stderr
+
+
+def test_the_pass_is_the_first_on_the_trace() -> None:
+    for pipeline, first in (("nvidia", "cute-remove-static-args"), ("open", "number-fragments")):
+        options = recording_timeline(CompileOptions(pipeline=pipeline), "waits")
+        assert options.edits == (Edit("insert-before", first, "record-timeline{sites=waits}"),)
+        assert options.wants_locations
+        assert recording_timeline(options, "all") == options
+    with pytest.raises(UsageError, match="the pipeline has no record-timeline"):
+        recording_timeline(CompileOptions(pipeline="cse"), "all")
+
+
+def test_marks_are_not_stripped() -> None:
+    options = marking_timeline(CompileOptions(), "waits")
+    assert [each.kind for each in options.edits] == ["insert-before", "without"]
+    with pytest.raises(UsageError, match="for the pipeline nvidia"):
+        marking_timeline(CompileOptions(pipeline="open"), "waits")
+
+
+def test_the_wheel_s_profiler_runs_the_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    profiler = tmp_path / "run-iket"
+    profiler.write_text(
+        f"#!{sys.executable}\nimport sys, pathlib\npathlib.Path('ran').write_text(' '.join(sys.argv[1:]))\n"
+    )
+    profiler.chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(iket, "_profiler", lambda: str(profiler))
+    values = {"sizes": ("M=8",), "seed": 3, "device": "cuda:1", "sites": "waits"}
+    assert iket.record_by_iket("marked.cutecc", values, None) == 0
+    ran = (tmp_path / "ran").read_text()
+    assert ran == (
+        f"--output-dir marked-iket profile -- {sys.executable} -m cutecc run marked.cutecc --device cuda:1 --quiet "
+        "--size M=8 --seed 3"
+    )
+    os.mkdir("marked-iket")
+    with pytest.raises(UsageError, match="marked-iket is there already"):
+        iket.record_by_iket("marked.cutecc", values, None)
