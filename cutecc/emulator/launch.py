@@ -116,13 +116,15 @@ def run_wave(
     print: Callable[[str], None],
     started: Callable[[Run], None] | None = None,
     cancel: Callable[[], Dim3 | None] = lambda: None,
+    watch: Watch | None = None,
 ) -> BlocksRun:
     """Run blocks that are resident together, whole clusters by their numbers, to their end.
 
     `module` are the module's variables; the checks compare the blocks with those before, whose `history` it is; `print`
     takes what the kernel prints, `started` what says where the run is, and `cancel` cancels one of the clusters that
-    have not begun: see `Machine`. Raises `LimitError` for what takes more than it may, and `EmulatorError` for the
-    first fault unless something is checked: then faults are findings, and other errors are told with them.
+    have not begun: see `Machine`. `watch` is told of every instruction, instead of counters. Raises `LimitError` for
+    what takes more than it may, and `EmulatorError` for the first fault unless something is checked: then faults are
+    findings, and other errors are told with them.
     """
     launch, options, budget = work.launch, work.options, work.budget
     found = BlocksRun(blocks=len(wave))
@@ -160,7 +162,7 @@ def run_wave(
     with np.errstate(all="ignore"):
         together = blocks_together(program, launch) if schedule.shares_processors else 1
         _populate(machine, program, wave, schedule, together)
-        steps = _watched(program, machine, options, counting, history, found.stopped)
+        steps = _watched(program, machine, options, watch or counting, history, found.stopped)
         run = Run(program, machine, schedule, steps, budget)
         if started is not None:
             started(run)
@@ -227,7 +229,7 @@ def _watched(
     program: Program,
     machine: Machine,
     options: EmulatorOptions,
-    counting: CounterWatch | None,
+    counting: Watch | None,
     history: History,
     stopped: list[Stopped],
 ) -> Sequence[Step | None]:

@@ -1,0 +1,102 @@
+"""Which kernels are out of the model's reach: whose work depends on data, or that wait for other blocks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cutecc.emulator.waves import cancels_clusters
+from cutecc.errors import EstimateError
+from cutecc.estimating.costs import registers_of_operation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cutecc.emulator.instructions.form import Form
+    from cutecc.emulator.instructions.operation import Operation
+    from cutecc.emulator.machine.program import Program
+
+_BRANCHES = ("bra", "brx")
+
+
+def check_within_reach(program: Program) -> None:
+    """Raise `EstimateError` for a program that the model cannot time, by what keeps it from that."""
+    for operation in program.operations:
+        if operation.form.opcode in ("atom", "red"):
+            raise _refusal(
+                operation,
+                f"atomics under contention at {operation.where}: how many threads meet at one place depends on data",
+            )
+    if program.awaits_blocks or cancels_clusters(program):
+        operation = program.operations[0]
+        raise _refusal(operation, f"blocks of {program.name} wait for each other, or take work from each other")
+    for operation in data_dependent_loops(program):
+        raise _refusal(operation, f"a data-dependent loop at {operation.where}: its turns depend on what memory holds")
+
+
+def _refusal(operation: Operation, reason: str) -> EstimateError:
+    return EstimateError(
+        f"no estimate: {reason}",
+        location=operation.instruction.location,
+        hints=["cutecc bench times it on a GPU"],
+    )
+
+
+def data_dependent_loops(program: Program) -> Iterator[Operation]:
+    """The branches that end a loop, or go on with it, by a value that was loaded."""
+    loaded = _loaded_registers(program)
+    labels = {id(each.scope.function): each.scope.function.labels for each in program.operations}
+    first: dict[int, int] = {}
+    for each in program.operations:
+        first.setdefault(id(each.scope.function), each.index)
+    loops: list[tuple[int, int]] = []
+    branches: list[tuple[int, int, Operation]] = []
+    for operation in program.operations:
+        if operation.form.opcode not in _BRANCHES or operation.index in program.polls:
+            continue
+        function = id(operation.scope.function)
+        for operand in operation.operands:
+            target = labels[function].get(getattr(operand, "name", ""))
+            if target is None:
+                continue
+            at = target + first[function]
+            if at <= operation.index:
+                loops.append((at, operation.index))
+            branches.append((operation.index, at, operation))
+    for index, target, operation in branches:
+        guard = operation.instruction.guard
+        if guard is None or guard.register.name not in loaded:
+            continue
+        is_of_loop = any(start <= index <= end and (target <= index or target > end) for start, end in loops)
+        if is_of_loop:
+            yield operation
+
+
+def _loaded_registers(program: Program) -> set[str]:
+    """Registers whose value depends on what global memory holds."""
+    found: set[str] = set()
+    into_shared = False
+    while True:
+        before = len(found), into_shared
+        for operation in program.operations:
+            read, written = registers_of_operation(operation)
+            form = operation.form
+            depends = not found.isdisjoint(read)
+            if form.opcode in ("ld", "ldu") and not _is_of_launch(form):
+                depends = into_shared if _is_shared(form) else True
+            elif form.opcode == "ldmatrix":
+                depends = into_shared
+            elif form.opcode in ("mbarrier", "elect"):
+                depends = False
+            if depends:
+                found.update(written)
+                into_shared = into_shared or (form.opcode == "st" and _is_shared(form))
+        if before == (len(found), into_shared):
+            return found
+
+
+def _is_of_launch(form: Form) -> bool:
+    return any(each.partition("::")[0] in ("param", "const") for each in form.modifiers)
+
+
+def _is_shared(form: Form) -> bool:
+    return any(each.partition("::")[0] == "shared" for each in form.modifiers)

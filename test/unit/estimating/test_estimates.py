@@ -1,0 +1,138 @@
+"""`cutecc estimate` from end to end, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import cutecc
+from cutecc.cli.main import cli
+from cutecc.compilation.request import CompileOptions
+from cutecc.estimating.devices import device, known_devices
+from cutecc.estimating.results import RESOURCES, Estimate
+from cutecc.estimating.traffic import Traffic, crowding, memory_rate, rates_of
+from cutecc.kernel import Kernel
+
+ROOT = Path(__file__).parents[3]
+ADD = ROOT / "examples" / "elementwise_add.py"
+
+
+def invoke(*arguments: str) -> str:
+    found = CliRunner().invoke(cli, ["estimate", *arguments], catch_exceptions=False)
+    assert found.exit_code == 0, found.output
+    return found.output
+
+
+@pytest.fixture(scope="module")
+def add() -> Kernel:
+    job = cutecc.Job(str(ADD), target="sm_90a", options=CompileOptions(observe=True, line_info=True))
+    (kernel,) = cutecc.compile_many([job])
+    assert isinstance(kernel, Kernel)
+    return kernel
+
+
+def estimated(kernel: Kernel, rows: int, columns: int, device: str = "h200") -> Estimate:
+    return cutecc.estimate(kernel, {"M": rows, "N": columns}, device=device)
+
+
+def test_a_copy_is_bound_by_memory(add: Kernel) -> None:
+    found = estimated(add, 8192, 4096)
+    assert found.bound == "memory"
+    assert found.longest.resource == "memory"
+    bytes_ = 3 * 4 * 8192 * 4096
+    assert 0.7 < bytes_ / found.microseconds / 1e3 / device("h200")["gbps/dram.copy.kernel"] < 1.1
+    assert found.waves > 1
+    assert set(found.longest.shares) <= set(RESOURCES)
+
+
+def test_more_is_never_faster_and_faster_memory_is_faster(add: Kernel) -> None:
+    times = [estimated(add, rows, 2048).microseconds for rows in (64, 1024, 4096, 8192)]
+    assert times == sorted(times)
+    assert estimated(add, 8192, 4096, "h100").microseconds > estimated(add, 8192, 4096).microseconds
+
+
+def test_few_blocks_are_bound_by_latency(add: Kernel) -> None:
+    assert estimated(add, 8, 128).bound == "latency"
+
+
+def test_estimates_repeat(add: Kernel) -> None:
+    assert estimated(add, 512, 512).to_dict() == estimated(add, 512, 512).to_dict()
+
+
+def test_the_command_says_it_in_words(tmp_path: Path) -> None:
+    out = tmp_path / "estimate.json"
+    text = invoke(str(ADD), "--size", "M=64,128,N=132", "--device", "h100", "--json", str(out))
+    assert "M=64, N=132 on NVIDIA H100" in text
+    assert "bound by latency: nothing is busy for more than" in text
+    assert "grid" in text and "waves" in text
+    assert all(len(line) <= 80 for line in text.splitlines())
+    found = json.loads(out.read_text())
+    assert [each["sizes"]["M"] for each in found] == [64, 128]
+    assert found[0]["launches"][0]["kernel"] == "add_kernel"
+
+
+@pytest.mark.parametrize(
+    ("file", "message"),
+    [
+        ("test/kernels/histogram.py", "no estimate: atomics under contention at "),
+        ("test/kernels/grouped_gemm.py", "no estimate: a data-dependent loop at "),
+    ],
+)
+def test_what_depends_on_data_is_refused(file: str, message: str) -> None:
+    with pytest.raises(cutecc.EstimateError) as failure:
+        CliRunner().invoke(cli, ["estimate", str(ROOT / file)], catch_exceptions=False, standalone_mode=False)
+    assert failure.value.message.startswith(message)
+    assert Path(file).name in failure.value.message
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--device", "b200"], "nothing is measured of a device 'b200'"),
+        (["--target", "sm_100a"], "sm_100a: no constants are measured of GPUs that run it"),
+    ],
+)
+def test_what_is_not_measured_is_refused(arguments: list[str], message: str) -> None:
+    with pytest.raises(cutecc.UsageError) as failure:
+        CliRunner().invoke(cli, ["estimate", str(ADD), *arguments], catch_exceptions=False, standalone_mode=False)
+    assert message in failure.value.message
+    assert any("tools/bench_model.py" in hint for hint in failure.value.hints)
+
+
+def test_a_kernel_has_to_know_its_registers() -> None:
+    kernel = cutecc.compile_many([cutecc.Job(str(ADD), target="sm_90a")])[0]
+    assert isinstance(kernel, Kernel)
+    kernel.compilation.resources = []
+    with pytest.raises(cutecc.EstimateError, match="does not say what registers"):
+        estimated(kernel, 64, 64)
+
+
+def test_devices() -> None:
+    assert known_devices() == ["h100", "h200"]
+    for name in known_devices():
+        on = device(name)
+        assert on.clock(0.0) > on.clock(0.5) > on.clock(1.0)
+        assert on.product_cycles(256) == 2 * on.product_cycles(128)
+        assert 0.05 < crowding(on) < 0.2
+        # Turning round costs something, and least where there is nothing to turn.
+        assert memory_rate(on, 1, 1) < min(memory_rate(on, 1, 0), memory_rate(on, 0, 1))
+
+
+def test_what_comes_from_memory() -> None:
+    l2 = 32 * 1000
+    assert Traffic([100.0], [100], [1.0], 0).from_memory(l2) == 100
+    # All of it stays in the cache: each sector comes once.
+    assert Traffic([4000.0], [400], [0.5], 0).from_memory(l2) == 400
+    # Not so here: once a wave, of which each reads half in common.
+    assert Traffic([40000.0], [4000], [0.5], 0).from_memory(l2) == 20000
+    assert Traffic([40000.0], [4000], [0.05], 0).from_memory(l2) == 4000
+
+
+def test_few_multiprocessors_get_no_more_than_they_take() -> None:
+    on, traffic = device("h200"), Traffic([100.0], [100], [1.0], 100)
+    one, all_ = (rates_of(on, traffic, 1900.0, blocks, 1, 0) for blocks in (1, 1000))
+    assert one.dram == one.read == 64.0
+    assert all_.dram < all_.read < 64.0
