@@ -46,6 +46,7 @@ BOXES = {
     "operations": Box(716, "ready GEMMs", 124),
     "watching": Box(930, "cutecc watch", 124),
     "profiling": Box(968, "where time goes", 128),
+    "estimating": Box(617, "time on a GPU", 128),
     "doctor": Box(818, "what is installed", 136),
     "driver": Box(300, "compilation, kernel, jit", 190),
     "lowering": Box(520, "atoms of your own", 140),

@@ -61,8 +61,7 @@ USED = {
     "gbps/dram.read": "all multiprocessors read 1 GiB",
     "gbps/dram.write": "the same, written",
     "gbps/dram.copy.kernel": "copied, bytes of both ways",
-    "loaded/31.cycles": "a load from DRAM while 31 other warps of each multiprocessor read (`loaded_latencies`)",
-    "loaded/31.bytes": "bytes a cycle that these read meanwhile",
+    "loaded/crowding": "how much later DRAM answers at half of its rate, of its latency (`loaded_latencies`)",
     "mhz/fma.f32": "the clock of arithmetic without tensor cores (`clocks`)",
     "mhz/mma.4": "with `mma.sync`",
     "mhz/wgmma.f16.n256": "with the tensor cores busy all the time, on random numbers",
@@ -517,6 +516,21 @@ def partial_writes(gpu: Gpu, processors: int) -> Iterator[tuple[str, float]]:
     yield "gbps/l2.write.partial", moved / gpu.microseconds(launch) / 1e3
 
 
+CLOCK = 1850.0
+"""MHz of a kernel that reads DRAM, about."""
+
+
+def crowding(found: dict[int, tuple[float, float]], most: float) -> float:
+    """How much later DRAM answers at half of its rate, as a part of its latency.
+
+    `found` are cycles of a load, and bytes that others read in a cycle meanwhile, of which `most` are possible; by the
+    number of warps that read.
+    """
+    alone = found[1][0]
+    loads = {warps: min(0.95, bytes_ / most) for warps, (_, bytes_) in found.items() if warps >= 12}
+    return statistics.mean((found[warps][0] / alone - 1) * (1 - load) / load for warps, load in loads.items())
+
+
 def loaded_latencies(gpu: Gpu, processors: int) -> Iterator[tuple[str, float]]:
     """Cycles of a load from DRAM while other warps read, and the bytes that these read in a cycle."""
     ring(gpu, gpu.other, 512 << 20, 256)
@@ -538,6 +552,7 @@ def loaded_latencies(gpu: Gpu, processors: int) -> Iterator[tuple[str, float]]:
     )
     function = gpu.function(body.text(), 1024)
     turns = 512
+    found: dict[int, tuple[float, float]] = {}
     gpu.workspace.upload(gpu.out + 524288, np.array([gpu.big], np.uint64))
     for warps in (1, 2, 3, 5, 9, 13, 17, 25, 32):
         launch = gpu.launcher(function, processors, warps * WARP, 1024, gpu.other, turns)
@@ -548,8 +563,12 @@ def loaded_latencies(gpu: Gpu, processors: int) -> Iterator[tuple[str, float]]:
         gpu.workspace.download(cycles, gpu.out)
         gpu.workspace.download(count, gpu.out + 262144)
         whole = max(1.0, float(np.median(cycles)))
-        yield f"loaded/{warps - 1}.cycles", whole / turns
-        yield f"loaded/{warps - 1}.bytes", float(count[0]) * 512 / processors / whole
+        found[warps - 1] = whole / turns, float(count[0]) * 512 / processors / whole
+        yield f"loaded/{warps - 1}.cycles", found[warps - 1][0]
+        yield f"loaded/{warps - 1}.bytes", found[warps - 1][1]
+    launch = gpu.launcher(gpu.function(stream("read", 4)), 2 * processors, 1024, 0, gpu.big, BIG // (processors << 17))
+    most = (BIG // (processors << 17) * processors << 17) / gpu.microseconds(launch) / CLOCK / processors
+    yield "loaded/crowding", crowding(found, most)
 
 
 # Barriers.

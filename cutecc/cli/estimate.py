@@ -55,8 +55,8 @@ def estimate(context: click.Context, input_: str, **values: Any) -> None:
     options = given_compile_options(context, values)
     if not is_record(input_):
         _check_target(input_, values["target"], capability)
-        # It has to be known what registers the kernel takes.
-        options = replace(options or CompileOptions(), observe=True)
+        # It has to be known what registers the kernel takes, and which lines its instructions are of.
+        options = replace(options or CompileOptions(), observe=True, line_info=True)
     load = loader(values, capability)
     subject, points = settle(load(input_, entry=values["entry"], options=options), points)
     console = Console()

@@ -200,59 +200,58 @@ class Multiprocessor:
 
     def run(self) -> Outcome:
         """Until all blocks have ended, or so many steps are done that the rest is known."""
-        heap, actions = self._heap, self._actions
-        issue, pipes, busy, waits = self._issue, self._pipes, self._busy, self._waits
+        heap = self._heap
         marks: list[tuple[float, int]] = []
         done, mark, every = 0, 0, max(1, self._most_steps // 16)
         time = 0.0
-        while heap:
+        while heap and done < self._most_steps:
             time, _, warp = heappop(heap)
             if not isinstance(warp, _Warp):
                 warp(time)
-                continue
-            steps = warp.steps
-            if warp.place >= len(steps):
+            elif warp.place >= len(warp.steps):
                 self._exit(warp, time)
-                continue
-            cost, access, needs, number = steps[warp.place]
-            if needs:
-                late, ready = time, warp.ready
-                for each in needs:
-                    at = ready[each]
-                    if at > late:
-                        late = at
-                if late > time + 0.5:
-                    waits["result"] += late - time
-                    self._push(late, warp)
-                    continue
-            warp.number = number
-            scheduler = warp.scheduler
-            start = max(time, issue[scheduler])
-            issue[scheduler] = start + cost.slots
-            busy["issue"] += cost.slots
-            if cost.busy:
-                pipe = pipes[scheduler]
-                begin = max(pipe[cost.pipe], time)
-                pipe[cost.pipe] = begin + cost.busy
-                busy[PIPES[cost.pipe]] += cost.busy
-                start = max(start, begin)
-            warp.place += 1
-            done += 1
-            warp.time = start + max(cost.slots, 0.25)
-            if cost.kind == "compute":
-                warp.ready[number] = start + cost.latency
-                self._push(warp.time, warp)
-            else:
-                warp.ready[number] = start
-                following = actions[cost.kind](warp, cost, access, start)
-                if following is not None:
-                    self._push(max(following, warp.time), warp)
-            if done >= mark:
-                marks.append((time, done))
-                mark += every
-                if done >= self._most_steps:
-                    break
+            elif self._advance(warp, time):
+                done += 1
+                if done >= mark:
+                    marks.append((time, done))
+                    mark += every
         return self._outcome(time, done, marks)
+
+    def _advance(self, warp: _Warp, time: float) -> bool:
+        """Have a warp execute its next instruction; whether what that needs is there."""
+        cost, access, needs, number = warp.steps[warp.place]
+        late = max((warp.ready[each] for each in needs), default=time) if needs else time
+        if late > time + 0.5:
+            self._waits["result"] += late - time
+            self._push(late, warp)
+            return False
+        start = self._issued(warp, cost, time)
+        warp.number = number
+        warp.place += 1
+        warp.time = start + max(cost.slots, 0.25)
+        warp.ready[number] = start + cost.latency
+        if cost.kind == "compute":
+            self._push(warp.time, warp)
+        else:
+            warp.ready[number] = start
+            following = self._actions[cost.kind](warp, cost, access, start)
+            if following is not None:
+                self._push(max(following, warp.time), warp)
+        return True
+
+    def _issued(self, warp: _Warp, cost: Cost, time: float) -> float:
+        """When an instruction goes: its scheduler has a place for it, and its pipe."""
+        issue, scheduler = self._issue, warp.scheduler
+        start = max(time, issue[scheduler])
+        issue[scheduler] = start + cost.slots
+        self._busy["issue"] += cost.slots
+        if cost.busy:
+            pipe = self._pipes[scheduler]
+            begin = max(pipe[cost.pipe], time)
+            pipe[cost.pipe] = begin + cost.busy
+            self._busy[PIPES[cost.pipe]] += cost.busy
+            start = max(start, begin)
+        return start
 
     def _outcome(self, time: float, done: int, marks: Sequence[tuple[float, int]]) -> Outcome:
         cycles = max(self._end, time)

@@ -88,7 +88,7 @@ def rates_of(device: Device, traffic: Traffic, clock: float, grid_blocks: int, r
         write=share(device["gbps/l2.write"]),
         partial=device["gbps/l2.write"] / device["gbps/l2.write.partial"],
         dram=share(memory_rate(device, from_memory, traffic.written)),
-        crowding=crowding(device),
+        crowding=device["loaded/crowding"],
         from_dram=from_memory / traffic.total if traffic.total else 1.0,
         to_dram=1.0,
         l1_bytes=max(0, _L1_BYTES - resident * (shared + _RESERVED)),
@@ -107,17 +107,6 @@ def rates_of(device: Device, traffic: Traffic, clock: float, grid_blocks: int, r
         apart=_block_cycles(device, "us/launch.128.0"),
         start=_block_cycles(device, "us/launch.384.204800") + _COLD,
     )
-
-
-def crowding(device: Device) -> float:
-    """How much later DRAM answers at half of its rate, as a part of its latency: from loads beside other loads."""
-    alone = device["loaded/1.cycles"]
-    most = device["gbps/dram.read"] / device.processors / (device["mhz/dram"] * 1e-3)
-    found: list[float] = []
-    for warps in (12, 16, 24, 31):
-        load = min(0.95, device[f"loaded/{warps}.bytes"] / most)
-        found.append((device[f"loaded/{warps}.cycles"] / alone - 1) * (1 - load) / load)
-    return sum(found) / len(found)
 
 
 def _block_cycles(device: Device, launches: str) -> float:
