@@ -11,7 +11,7 @@ from cutecc.errors import EstimateError, UsageError
 from cutecc.estimating.costs import PIPES, costs_of
 from cutecc.estimating.devices import Device, device
 from cutecc.estimating.multiprocessor import Multiprocessor, Outcome, Rates
-from cutecc.estimating.refusals import check_within_reach
+from cutecc.estimating.refusals import check_copies, check_within_reach
 from cutecc.estimating.results import Estimate, LaunchEstimate
 from cutecc.estimating.scheduling import Item, scheduled
 from cutecc.estimating.trace import BlockTrace
@@ -153,6 +153,7 @@ def _launch(kernel: Kernel, traced: TracedLaunch, on: Device) -> LaunchEstimate:
     shared = used.shared_static_bytes + launch.shared_bytes
     rates = rates_of(on, traffic, on.clock(_busy_tensor(costs)), traced.grid_blocks, fit.blocks_per_sm, shared)
     simulated = _Part(traced, costs, used.registers, on.processors).simulate(rates)
+    check_copies(traced.between, simulated.busy.get("L2 cache", 0.0) / max(1.0, simulated.cycles))
     clock = on.clock(simulated.busy.get("tensor", 0.0) / max(1.0, simulated.cycles))
     return _told(traced, fit, simulated, clock, on)
 

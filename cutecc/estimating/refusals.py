@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from cutecc.emulator.waves import cancels_clusters
 from cutecc.errors import EstimateError
 from cutecc.estimating.costs import registers_of_operation
+from cutecc.ptx.syntax import Symbol
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,34 +42,45 @@ def _refusal(operation: Operation, reason: str) -> EstimateError:
     )
 
 
+def check_copies(copies: Operation | None, share: float) -> None:
+    """Raise `EstimateError` where copies of rows that begin inside of sectors take this share of the time."""
+    if copies is not None and share >= _DECIDES:
+        raise _refusal(
+            copies,
+            f"rows that TMA reads at {copies.where} begin inside of sectors of 32 bytes, which takes longer; how much is "
+            "not measured, and it is what decides",
+        )
+
+
+_DECIDES = 0.5
+"""The share of the time that the L2 cache is busy from which on it matters."""
+
+
 def data_dependent_loops(program: Program) -> Iterator[Operation]:
     """The branches that end a loop, or go on with it, by a value that was loaded."""
     loaded = _loaded_registers(program)
-    labels = {id(each.scope.function): each.scope.function.labels for each in program.operations}
+    branches = list(_branches(program))
+    loops = [(target, operation.index) for operation, target in branches if target <= operation.index]
+    for operation, target in branches:
+        guard, index = operation.instruction.guard, operation.index
+        if guard is None or guard.register.name not in loaded:
+            continue
+        if any(start <= index <= end and (target <= index or target > end) for start, end in loops):
+            yield operation
+
+
+def _branches(program: Program) -> Iterator[tuple[Operation, int]]:
+    """Each but those that poll, with the index of an operation that it goes to."""
     first: dict[int, int] = {}
     for each in program.operations:
-        first.setdefault(id(each.scope.function), each.index)
-    loops: list[tuple[int, int]] = []
-    branches: list[tuple[int, int, Operation]] = []
+        first.setdefault(id(each.scope), each.index)
     for operation in program.operations:
         if operation.form.opcode not in _BRANCHES or operation.index in program.polls:
             continue
-        function = id(operation.scope.function)
+        labels = operation.scope.function.labels
         for operand in operation.operands:
-            target = labels[function].get(getattr(operand, "name", ""))
-            if target is None:
-                continue
-            at = target + first[function]
-            if at <= operation.index:
-                loops.append((at, operation.index))
-            branches.append((operation.index, at, operation))
-    for index, target, operation in branches:
-        guard = operation.instruction.guard
-        if guard is None or guard.register.name not in loaded:
-            continue
-        is_of_loop = any(start <= index <= end and (target <= index or target > end) for start, end in loops)
-        if is_of_loop:
-            yield operation
+            if isinstance(operand, Symbol) and operand.name in labels:
+                yield operation, labels[operand.name] + first[id(operation.scope)]
 
 
 def _loaded_registers(program: Program) -> set[str]:

@@ -9,7 +9,7 @@ import numpy as np
 from cutecc.emulator.counters.copies import is_thread_copy
 from cutecc.emulator.instructions.cp_async import operands_of
 from cutecc.emulator.machine.watch import AccessKind, Agent, Space, Watch
-from cutecc.estimating.trace import SECTOR
+from cutecc.estimating.trace import SECTOR, sectors_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,10 +74,8 @@ class Sharing(Watch):
     ) -> None:
         if space != "global" or kind != "read" or is_thread_copy(operation):
             return
-        starts = np.asarray(addresses, np.int64).reshape(-1)
-        if size > SECTOR:
-            starts = (starts[:, None] + np.arange(0, size, SECTOR)).reshape(-1)
-        self._add(self._slots[agent], starts)
+        self._requests += 1
+        self.read[self._slots[agent]] |= sectors_of(np.asarray(addresses, np.int64).reshape(-1), size)
 
     def executed(self, gang: Gang, lanes: Lanes, operation: Operation) -> None:
         self._steps += 1

@@ -97,6 +97,8 @@ class Tracer(Watch):
     def __init__(self, program: Program, blocks: Sequence[int], warps: int, most_steps: int) -> None:
         """Of blocks of so many warps, by their numbers in the grid."""
         self.blocks = [BlockTrace(block, [[] for _ in range(warps)]) for block in blocks]
+        self.between: Operation | None = None
+        """A bulk copy of rows that begin inside of sectors."""
         self._program = program
         self._left = most_steps
         self._pending: dict[int, _Pending] = {}
@@ -160,11 +162,11 @@ class Tracer(Watch):
                 pending.copied += size * int(np.size(addresses))
             return
         starts = np.asarray(addresses, np.int64).reshape(-1)
-        if size > SECTOR:
-            starts = (starts[:, None] + np.arange(0, size, SECTOR)).reshape(-1)
-        sectors = set((starts // SECTOR).tolist())
+        sectors = sectors_of(starts, size)
         if kind == "read":
             pending.read |= sectors
+            if self.between is None and size > SECTOR and (starts % SECTOR).any():
+                self.between = operation
         else:
             pending.written |= sectors
             pending.bytes_written += SECTOR * len(sectors)
@@ -212,6 +214,14 @@ class Tracer(Watch):
                 self._global(pending, sources[row][reading[row]].astype(np.int64), size, "read")
             _, (_, wavefronts, _) = counting.count(gang, gang.mask(row, mask[row]))
             pending.wavefronts = wavefronts
+
+
+def sectors_of(starts: Array, size: int) -> set[int]:
+    """Numbers of the sectors that `size` bytes from each of these addresses on touch."""
+    if size > 1:
+        offsets = np.append(np.arange(0, size, SECTOR), size - 1)
+        starts = (starts[:, None] + offsets).reshape(-1)
+    return set((starts // SECTOR).tolist())
 
 
 class _Synchronisation:

@@ -67,6 +67,8 @@ class TracedLaunch:
     blocks: list[BlockTrace]
     resident: int
     """Blocks that a multiprocessor holds."""
+    between: Operation | None = None
+    """A bulk copy of rows that begin inside of sectors."""
     read: list[float] = field(default_factory=list[float])
     """Sectors of each tensor that all blocks read, each counted once for each block."""
     sizes: list[int] = field(default_factory=list[int])
@@ -123,6 +125,7 @@ class _Host(EmulatorHost):
                 ) from None
             # The blocks of a cluster do alike.
             found.blocks.append(tracer.blocks[0])
+            found.between = found.between or tracer.between
         found.blocks.sort(key=lambda each: each.block)
         self._share(found, work, module)
         self.traced.append(found)

@@ -59,9 +59,8 @@ def test_estimates_repeat(add: Kernel) -> None:
 
 def test_the_command_says_it_in_words(cutecc_in: Run, tmp_path: Path) -> None:
     out = tmp_path / "estimate.json"
-    text = cutecc_in(
-        tmp_path, "estimate", ADD, "--size", "M=64,128", "--size", "N=132,132", "--device", "h100", "--json", out
-    ).stdout
+    sizes = ("--size", "M=64,128", "--size", "N=132,132")
+    text = cutecc_in(tmp_path, "estimate", ADD, *sizes, "--device", "h100", "--json", out).stdout
     assert "M=64, N=132 on NVIDIA H100" in text
     assert "bound by latency: nothing is busy for more than" in text
     assert "grid" in text and "waves" in text
