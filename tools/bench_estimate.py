@@ -232,13 +232,21 @@ def table_of(rows: list[Estimated]) -> str:
     for kernel, sizes in dict.fromkeys((each.kernel, each.sizes) for each in judged):
         cells = "".join(_cells(each) for each in judged if (each.kernel, each.sizes) == (kernel, sizes))
         lines.append(f"| {kernel} | {sizes} |{cells}")
-    refused = {each.kernel: each.bound for each in judged if each.estimated is None}
-    lines += ["", *(f"- {kernel}: {_short(reason)}" for kernel, reason in refused.items())]
+    refused: dict[str, list[str]] = {}
+    for each in judged:
+        if each.estimated is None:
+            named = refused.setdefault(_kind(each.bound), [])
+            named += [each.kernel] if each.kernel not in named else []
+    lines += ["", *(f"- {', '.join(kernels)}: {kind}" for kind, kernels in refused.items())]
     return "\n".join(lines) + "\n"
 
 
-def _short(reason: str) -> str:
-    return re.sub(r"/\S*/", "", reason)
+def _kind(reason: str) -> str:
+    """Why, without the numbers of this one."""
+    reason = reason.removeprefix("no estimate: ")
+    reason = re.sub(r" at (line \d+|\S+\.py:\d+:\d+)| of \w+_kernel|: minutes", "", reason)
+    reason = re.sub(r", [\d,]+ to [\d,]+ instructions|[\d.]+ waves of | of \d+ blocks", "", reason)
+    return re.sub(r" [\d,]+ MB( several times), and the L2 cache has [\d,]+ MB|, in [\d.]+ waves", r"\1", reason)
 
 
 def _cells(row: Estimated) -> str:

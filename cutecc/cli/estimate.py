@@ -46,6 +46,8 @@ def estimate(context: click.Context, input_: str, **values: Any) -> None:
     from cutecc.compilation.request import CompileOptions
     from cutecc.estimating.estimate import capability_of
     from cutecc.estimating.estimate import estimate as estimate_kernel
+    from cutecc.frontend.files import errors_as_given
+    from cutecc.frontend.kernel_file import split_path
     from cutecc.harness.sizes import parse_sizes
 
     check_input(input_)
@@ -62,7 +64,7 @@ def estimate(context: click.Context, input_: str, **values: Any) -> None:
     console = Console()
     found: list[dict[str, Any]] = []
     for number, sizes in enumerate(points):
-        with at_sizes(sizes, is_sweep=len(points) > 1):
+        with at_sizes(sizes, is_sweep=len(points) > 1), errors_as_given(split_path(input_)[0]):
             estimated = estimate_kernel(subject.kernel, sizes, device=values["device"], specs=subject.specs)
         if number:
             console.say("")

@@ -11,10 +11,10 @@ from cutecc.errors import EstimateError, UsageError
 from cutecc.estimating.costs import PIPES, costs_of
 from cutecc.estimating.devices import Device, device
 from cutecc.estimating.multiprocessor import Multiprocessor, Outcome, Rates
-from cutecc.estimating.refusals import check_copies, check_within_reach
+from cutecc.estimating.refusals import check_cache, check_copies, check_launch, check_within_reach
 from cutecc.estimating.results import Estimate, LaunchEstimate
 from cutecc.estimating.scheduling import Item, scheduled
-from cutecc.estimating.trace import BlockTrace
+from cutecc.estimating.trace import SECTOR, BlockTrace
 from cutecc.estimating.tracing import TracedLaunch, blank_arguments, trace_call
 from cutecc.estimating.traffic import Traffic, rates_of
 from cutecc.harness.arguments import specs_of
@@ -148,6 +148,10 @@ def _launch(kernel: Kernel, traced: TracedLaunch, on: Device) -> LaunchEstimate:
     launch, program = traced.launch, traced.program
     fit = _occupancy(kernel, program, launch)
     used = next(each for each in kernel.compilation.resources if each.kernel == launch.kernel.name)
+    check_launch([each.steps for each in traced.blocks], _waves(traced, fit, on), traced.cluster_blocks)
+    together = min(traced.grid_blocks, fit.blocks_per_sm * on.processors)
+    asked, different = _reads(traced.blocks)
+    check_cache(together * SECTOR * asked, together * SECTOR * different, on.l2_bytes)
     costs = costs_of(program.operations, on)
     traffic = Traffic(traced.read, traced.sizes, traced.sharing, traced.written)
     shared = used.shared_static_bytes + launch.shared_bytes
@@ -156,6 +160,18 @@ def _launch(kernel: Kernel, traced: TracedLaunch, on: Device) -> LaunchEstimate:
     check_copies(traced.between, simulated.busy.get("L2 cache", 0.0) / max(1.0, simulated.cycles))
     clock = on.clock(simulated.busy.get("tensor", 0.0) / max(1.0, simulated.cycles))
     return _told(traced, fit, simulated, clock, on)
+
+
+def _waves(traced: TracedLaunch, fit: Occupancy, on: Device) -> float:
+    """Blocks over how many run at a time."""
+    places = on.processors * fit.blocks_per_sm
+    return traced.grid_blocks / places if places else 0.0
+
+
+def _reads(blocks: Sequence[BlockTrace]) -> tuple[float, float]:
+    """Sectors that a block asks for, and how many different ones."""
+    asked = [[each for warp in block.warps for _, access in warp for each in access.read] for block in blocks]
+    return sum(map(len, asked)) / len(asked), sum(len(set(each)) for each in asked) / len(asked)
 
 
 def _busy_tensor(costs: Sequence[Cost]) -> float:
@@ -208,7 +224,6 @@ def _told(traced: TracedLaunch, fit: Occupancy, simulated: Outcome, clock: float
     cycles = max(simulated.cycles, 1.0)
     waited = sum(simulated.waits.values())
     shares = {_NAMES[name]: min(1.0, busy / cycles) for name, busy in simulated.busy.items() if name in _NAMES}
-    places = on.processors * fit.blocks_per_sm
     return LaunchEstimate(
         short_kernel_name(traced.launch.kernel.name),
         cycles / clock,
@@ -226,7 +241,7 @@ def _told(traced: TracedLaunch, fit: Occupancy, simulated: Outcome, clock: float
         fit.block_threads,
         fit.blocks_per_sm,
         fit.limited_by,
-        traced.grid_blocks / places if places else 0.0,
+        _waves(traced, fit, on),
         simulated.total_steps,
         simulated.steps,
     )

@@ -43,8 +43,6 @@ class Rates:
     """How much later DRAM answers while it is busy: of its latency, at half of its rate."""
     from_dram: float
     """The part of what is read past the L1 cache that comes from DRAM, 0 to 1."""
-    to_dram: float
-    """The part of what is written that goes there."""
     l1_bytes: int
     l2_bytes: int
     """Of the L2 cache, as much as there is for one multiprocessor."""
@@ -129,7 +127,6 @@ class Outcome:
     period: float
     """Cycles between two turns of the pipelined loop, 0 where there is none."""
     period_line: int | None
-    blocks: int
 
 
 class Multiprocessor:
@@ -164,7 +161,6 @@ class Multiprocessor:
         self._started = 0.0
         self._next_scheduler = 0
         self._end = 0.0
-        self._done = 0
         self._turns: dict[int | None, list[float]] = {}
         self._leader: _Warp | None = None
         self._actions: dict[str, Callable[[_Warp, Cost, Access, float], float | None]] = {
@@ -268,7 +264,7 @@ class Multiprocessor:
         }
         waits = {name: value * scale for name, value in self._waits.items()}
         period, line = self._period()
-        return Outcome(cycles, busy, done, self._total_steps, waits, period, line, self._done)
+        return Outcome(cycles, busy, done, self._total_steps, waits, period, line)
 
     def _period(self) -> tuple[float, int | None]:
         """Of the instruction that waits at an mbarrier most often."""
@@ -307,7 +303,6 @@ class Multiprocessor:
                 self._release(block, number, time)
         if not block.live:
             self._end = max(self._end, time)
-            self._done += 1
             self._begin(time)
 
     # Memory.
@@ -377,7 +372,7 @@ class Multiprocessor:
             apart = len(set(keys).difference(warp.stored))
         if warp.stored_at != warp.place:
             warp.stored_at, warp.stored = warp.place, keys
-        new = len(_missing(keys, self._dirty, self._l2_room)) * rates.to_dram
+        new = len(_missing(keys, self._dirty, self._l2_room))
         taken = apart * SECTOR / rates.write * (1.0 if filled >= 1 else rates.partial)
         self._l2_time = max(self._l2_time, start) + taken
         self._busy["L2 cache"] += taken

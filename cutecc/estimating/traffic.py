@@ -90,7 +90,6 @@ def rates_of(device: Device, traffic: Traffic, clock: float, grid_blocks: int, r
         dram=share(memory_rate(device, from_memory, traffic.written)),
         crowding=device["loaded/crowding"],
         from_dram=from_memory / traffic.total if traffic.total else 1.0,
-        to_dram=1.0,
         l1_bytes=max(0, _L1_BYTES - resident * (shared + _RESERVED)),
         l2_bytes=int(_OWN * device.l2_bytes / sharers),
         l1=device.latency("global.l1"),

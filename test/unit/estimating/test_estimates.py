@@ -12,6 +12,7 @@ import cutecc
 from cutecc.compilation.request import CompileOptions
 from cutecc.estimating.devices import device, known_devices
 from cutecc.estimating.estimate import estimates
+from cutecc.estimating.refusals import check_cache, check_launch
 from cutecc.estimating.results import RESOURCES, Estimate
 from cutecc.estimating.traffic import Traffic, memory_rate, rates_of
 from cutecc.kernel import Kernel
@@ -131,3 +132,25 @@ def test_few_multiprocessors_get_no_more_than_they_take() -> None:
     one, all_ = (rates_of(on, traffic, 1900.0, blocks, 1, 0) for blocks in (1, 1000))
     assert one.dram == one.read == 64.0
     assert all_.dram < all_.read < 64.0
+
+
+def test_blocks_that_differ_are_refused_in_few_waves() -> None:
+    check_launch([100, 1000], 8.0, 1)
+    check_launch([100, 1000], 0.5, 1)
+    check_launch([100, 120], 2.0, 1)
+    with pytest.raises(cutecc.EstimateError, match="100 to 1,000 instructions, in 1"):
+        check_launch([100, 1000], 1.5, 1)
+
+
+def test_waves_of_clusters_are_refused() -> None:
+    check_launch([100], 1.0, 2)
+    with pytest.raises(cutecc.EstimateError, match="how long a cluster takes to begin is not measured"):
+        check_launch([100], 5.0, 2)
+
+
+def test_what_the_cache_may_just_hold_is_refused() -> None:
+    check_cache(30e6, 10e6, 50_000_000)
+    check_cache(40e6, 40e6, 50_000_000)
+    check_cache(300e6, 100e6, 50_000_000)
+    with pytest.raises(cutecc.EstimateError, match="several times, and the L2 cache has 50 MB"):
+        check_cache(120e6, 40e6, 50_000_000)

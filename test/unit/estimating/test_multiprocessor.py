@@ -14,7 +14,7 @@ from cutecc.estimating.scheduling import Item, scheduled
 from cutecc.estimating.trace import NOTHING, Access
 
 RATES = Rates(
-    read=32.0, bulk=32.0, write=32.0, partial=1.5, dram=16.0, crowding=0.0, from_dram=1.0, to_dram=1.0,
+    read=32.0, bulk=32.0, write=32.0, partial=1.5, dram=16.0, crowding=0.0, from_dram=1.0,
     l1_bytes=1 << 16, l2_bytes=1 << 20, l1=30.0, l2=200.0, latency_dram=600.0, bulk_l2=300.0, bulk_dram=700.0,
     bulk_issue=10.0, store_read=30.0, barrier=16.0, test=28.0, wake=50.0, drain=55.0, apart=0.0, start=0.0,
 )  # fmt: skip
