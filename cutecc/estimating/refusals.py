@@ -89,7 +89,7 @@ _UNEQUAL = 1.5
 def check_cache(read: float, different: float, l2_bytes: int) -> None:
     """Raise `EstimateError` where blocks read again what the L2 cache may just hold, or may not.
 
-    `read` are bytes that the blocks which run together read, `different` those of them that a block has not read before.
+    `read` are bytes that the blocks which run together read, `different` those that a block has not read before.
     """
     if read > _AGAIN * different and _HALF_FULL < different / l2_bytes < 1:
         raise EstimateError(
