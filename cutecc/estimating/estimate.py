@@ -10,10 +10,11 @@ from cutecc.backend.occupancy import occupancy
 from cutecc.errors import EstimateError, UsageError
 from cutecc.estimating.costs import PIPES, costs_of
 from cutecc.estimating.devices import Device, device
-from cutecc.estimating.multiprocessor import Multiprocessor, Outcome, Rates
+from cutecc.estimating.multiprocessor import Multiprocessor
 from cutecc.estimating.refusals import check_cache, check_copies, check_launch, check_within_reach
 from cutecc.estimating.results import Estimate, LaunchEstimate
 from cutecc.estimating.scheduling import Item, scheduled
+from cutecc.estimating.state import Outcome, Rates
 from cutecc.estimating.trace import SECTOR, BlockTrace
 from cutecc.estimating.tracing import TracedLaunch, blank_arguments, trace_call
 from cutecc.estimating.traffic import Traffic, rates_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cutecc.estimating.devices import Device
-from cutecc.estimating.multiprocessor import Rates
+from cutecc.estimating.state import Rates
 from cutecc.estimating.trace import SECTOR
 
 _KEPT = 0.6

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cutecc.estimating.costs import PIPES, Cost, Kind
-from cutecc.estimating.multiprocessor import Multiprocessor, Outcome, Rates
+from cutecc.estimating.multiprocessor import Multiprocessor
 from cutecc.estimating.scheduling import Item, scheduled
+from cutecc.estimating.state import Outcome, Rates
 from cutecc.estimating.trace import NOTHING, Access
 
 RATES = Rates(
