@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         ArgumentError,
         EmulatorError,
         Error,
+        EstimateError,
         LaunchError,
         LimitError,
         ParseError,
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
         ToolError,
         UsageError,
     )
+    from cutecc.estimating.estimate import estimate
+    from cutecc.estimating.results import Estimate
     from cutecc.jit_function import jit
     from cutecc.kernel import Kernel, KernelSet
     from cutecc.passes.manager import Observer
@@ -57,6 +60,8 @@ __all__ = [
     "EmulatorError",
     "EmulatorOptions",
     "Error",
+    "Estimate",
+    "EstimateError",
     "Job",
     "Kernel",
     "KernelSet",
@@ -81,6 +86,7 @@ __all__ = [
     "compile_many",
     "compile_module",
     "emulate_ptx",
+    "estimate",
     "include_path",
     "jit",
     "load",
@@ -108,6 +114,9 @@ _HOMES = {
     "emulate_ptx": "cutecc.ptx_kernel",
     "SanitizerError": "cutecc.errors",
     "Error": "cutecc.errors",
+    "Estimate": "cutecc.estimating.results",
+    "EstimateError": "cutecc.errors",
+    "estimate": "cutecc.estimating.estimate",
     "LaunchError": "cutecc.errors",
     "LimitError": "cutecc.errors",
     "Limits": "cutecc.emulator.limits",

@@ -205,6 +205,10 @@ class ProfilingError(LaunchError):
     """No samples of a kernel can be taken here: there is no CUPTI, or the driver or another profiler refuses."""
 
 
+class EstimateError(Error):
+    """A kernel whose time the model cannot tell: it depends on data, or on what is not measured."""
+
+
 class EmulatorError(LaunchError):
     """A kernel did on the emulator what would be a fault on a GPU, or what the emulator cannot do."""
 

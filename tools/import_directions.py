@@ -53,6 +53,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "driver": {"ir", "passes", "frontend", "record", "cache", "kernel", "compilation"},
     "jit_function": {"driver", "kernel", "compilation", "frontend", "record", "passes", "runtime", "emulator"},
     "timelines": {"record", "emulator", "runtime"},
+    "estimating": {"backend", "emulator", "harness", "kernel", "record", "runtime"},
     "profiling": {"timelines", "backend", "benchmarking", "record", "report", "runtime"},
     "doctor": {"ir", "backend", "cache", "runtime", "emulator"},
     "opt": {"ir", "passes", "backend", "record", "compilation"},

@@ -52,6 +52,7 @@ _COMMANDS = {
     "sanitize": ("cutecc.cli.sanitize", "Run a kernel on the CPU and look for races, bad accesses, …"),
     "check": ("cutecc.cli.check", "Find narrow accesses, divergent barriers, spills and more, by line."),
     "bench": ("cutecc.cli.bench", "Time a kernel, beside others that do the same."),
+    "estimate": ("cutecc.cli.estimate", "Estimate a kernel's time on a GPU that is not here."),
     "profile": ("cutecc.cli.profile", "Sample where a kernel's time goes, by line."),
     "opt": ("cutecc.cli.opt", "Run a pipeline on an MLIR module and print the result."),
     "operators": ("cutecc.cli.operators", "List the operators that fit, and why others do not."),

@@ -159,21 +159,7 @@ class Emulator:
         Raises `ArgumentError` and `LaunchError` as calls on a GPU do; `EmulatorError` for a fault inside of the kernel,
         unless something is checked: faults are findings then, and an error after a finding is told with it.
         """
-        named = dict(kwargs)
-        checked = not named.pop("unchecked", False)
-        extent = None if self.binder.has_parameter("extent") else named.pop("extent", None)
-        bound = self.binder.bind(args, named, checked=checked, place="cpu")
-        call = Call(
-            self._program,
-            self._ptx,
-            self.compilation.target,
-            bound.leaves,
-            tensor_shapes(self.binder, bound),
-            self.compilation.variables,
-            options,
-            options.limits or (STRICT_LIMITS if self.untrusted else Limits()),
-        )
-        allocations = self._allocations(bound, extent)
+        call, allocations = self.prepare(args, kwargs, options)
         start = time.monotonic()
         if self.untrusted:
             from cutecc.emulator.untrusted.confinement import confinement
@@ -206,6 +192,26 @@ class Emulator:
             outcome.stopped,
             outcome.confined_by,
         )
+
+    def prepare(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any], options: EmulatorOptions
+    ) -> tuple[Call, list[Allocation]]:
+        """A call and its memory, before anything runs. Raises as `emulate` does for its arguments."""
+        named = dict(kwargs)
+        checked = not named.pop("unchecked", False)
+        extent = None if self.binder.has_parameter("extent") else named.pop("extent", None)
+        bound = self.binder.bind(args, named, checked=checked, place="cpu")
+        call = Call(
+            self._program,
+            self._ptx,
+            self.compilation.target,
+            bound.leaves,
+            tensor_shapes(self.binder, bound),
+            self.compilation.variables,
+            options,
+            options.limits or (STRICT_LIMITS if self.untrusted else Limits()),
+        )
+        return call, self._allocations(bound, extent)
 
     def call(self, args: Sequence[Any], kwargs: Mapping[str, Any], options: EmulatorOptions) -> None:
         """As a call on a GPU; what is found is a `SanitizerError`. Printed text goes to standard output."""
