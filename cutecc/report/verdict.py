@@ -248,11 +248,11 @@ def _reasons(mix: KernelMix) -> Iterator[str]:
     if not sure:
         yield f"by the line table alone: {', '.join(said.values())}"
         return
-    # Together the two lines are all instructions.
-    yield " + ".join(said.pop(each) for each in REASONS if each in SURE)
     # As in a `def`, or a library without source.
-    elsewhere = [f"{sure - mix.mapped:,}{_TOGETHER}of no statement"] if sure > mix.mapped else []
-    yield f"the others: {', '.join([*said.values(), *elsewhere])}"
+    elsewhere = f", {sure - mix.mapped:,}{_TOGETHER}of these of no statement" if sure > mix.mapped else ""
+    # Together the two lines are all instructions.
+    yield " + ".join(said.pop(each) for each in REASONS if each in SURE) + elsewhere
+    yield f"the others: {', '.join(said.values())}"
 
 
 def _statements(mix: KernelMix, statements: Statements) -> list[LineMix]:
