@@ -104,6 +104,8 @@ def emulate_timeline(subject: Subject, arguments: Arguments, values: dict[str, A
     )
     for block in timeline.blocks:
         block.lanes[:] = [lane for lane in block.lanes if chosen.warps >> lane.warp & 1]
+    if timeline.blocks and not any(block.lanes for block in timeline.blocks):
+        raise UsageError("--warps: none of these warps is there")
     return timeline
 
 

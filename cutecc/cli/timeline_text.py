@@ -47,7 +47,10 @@ def show(timeline: Timeline, file: Path, console: Console) -> None:
     unit = "ns" if timeline.unit == "ns" else "instructions"
     if steady is not None:
         path = shares_of(steady.path, timeline.sites)
-        console.say(f"a period of {steady.period:,.0f} {unit} (of {steady.periods:,}) hangs on")
+        blocks = f"{steady.blocks} block{'' if steady.blocks == 1 else 's'}"
+        for left in steady.left_out:
+            console.say(f"note: {left}")
+        console.say(f"a period of {steady.period:,.0f} {unit}, the median of {steady.periods:,} in {blocks}, hangs on")
     else:
         block = _median_block(timeline.blocks)
         path = shares_of(critical_path(block, timeline.sites, timeline.unit), timeline.sites)

@@ -158,14 +158,13 @@ class _Lane:
                 self.causes.ended[span] = ended
 
     def landings(self, spans: Sequence[int], begun: _Begun, last: NDArray[np.int64] | None) -> None:
-        """Waits for what lands; `last` is the copy of each that was begun last, where that is known."""
+        """Waits for what lands; `last` is the copy of each that was begun last, `None` where nobody knows."""
         for turn, span in enumerate(spans):
             if not self._waited(span):
                 continue
-            end = float(self._lane.ends[span])
             mine = -1 if last is None else int(last[turn])
-            if mine < 0 or begun.times[mine] > end:
-                mine = int(np.searchsorted(begun.times, end, "right")) - 1
+            if mine >= 0 and begun.times[mine] > float(self._lane.ends[span]):
+                mine = -1
             self._set(span, Ended.PRODUCTS if begun.kinds[mine] == "product" else Ended.MEMORY, begun, mine)
 
     def arrivals(self, spans: Sequence[int], begun: _Begun | None) -> None:

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 _APART = 8192
-"""Cycles: anchors that are closer are one, their mean. The time that they hold has steps of 32 ns, or of a microsecond
-on older chips, which would make much of a rate over less."""
+"""Cycles: the anchors of each stretch of so many are one, their mean. The time that they hold has steps of 32 ns, or of
+a microsecond on older chips, which would make much of a rate over less."""
 _WRAP = 1 << 32
 
 
@@ -26,7 +26,7 @@ class Clock:
         ticks, times = self.ticks(cycles[order]), nanoseconds[order].astype(np.float64)
         order = np.argsort(ticks, kind="stable")
         ticks, times = ticks[order], times[order]
-        groups = np.cumsum(np.concatenate([[0], np.diff(ticks) > _APART]))
+        _, groups = np.unique(ticks // _APART, return_inverse=True)
         counts = np.bincount(groups)
         self._ticks = np.bincount(groups, ticks) / counts
         self._times = np.bincount(groups, times) / counts

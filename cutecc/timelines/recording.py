@@ -23,8 +23,6 @@ _TRIES = 4
 """Further launches until all records have room; blocks that take tiles as they come need others each time."""
 _ROUND = 256
 """Bytes of regions are multiples of it."""
-_WINDOW = 32
-"""Addresses are compared by so many lower bits."""
 
 
 class Memory(Protocol):
@@ -119,6 +117,9 @@ class Recorder:
             raise ProfilingError("the kernel's grid is known only while the host function runs: nothing is recorded")
         self._launches = {each.kernel.name: each for each in reversed(call.launches)}
         """Of each kernel the first, which is the one that records."""
+        self._regions: dict[tuple[str, int], tuple[int, int]] = {}
+        for name in self._launches:
+            self._check_warps(name)
         self._strides = {name: self._first_stride(name) for name in self._launches}
 
     def record(self, number: int = 0) -> list[Records]:
@@ -136,23 +137,28 @@ class Recorder:
 
     def _launch(self, number: int) -> list[Records]:
         armed = self.armed()
-        self.arm(armed)
-        self._call()
-        found = [self._read(kernel, regions, number) for kernel, (regions, _) in zip(self._kernels, armed, strict=True)]
-        self.disarm()
-        return found
+        try:
+            self.arm(armed)
+            self._call()
+            return [
+                self._read(kernel, regions, number) for kernel, (regions, _) in zip(self._kernels, armed, strict=True)
+            ]
+        finally:
+            self.disarm()
 
     def armed(self) -> list[tuple[int, int]]:
-        """Of each kernel where its regions lie, and what arms it with them."""
-        found: list[tuple[int, int]] = []
-        for kernel in self._kernels:
-            name = kernel.sites.kernel
-            regions, chosen = self._allocate(self._bytes(name)), self._chosen(name)
-            values = (regions, chosen.start, len(chosen), self._strides[name], self._selection.warps, 0)
-            arming = self._memory.allocate(ARMING.itemsize)
+        """Of each kernel where its regions lie, and what arms it with them; the same until they need more room."""
+        return [self._armed(kernel) for kernel in self._kernels]
+
+    def _armed(self, kernel: _Variables) -> tuple[int, int]:
+        name = kernel.sites.kernel
+        stride, chosen = self._strides[name], self._chosen(name)
+        if (name, stride) not in self._regions:
+            regions, arming = self._memory.allocate(self._bytes(name)), self._memory.allocate(ARMING.itemsize)
+            values = (regions, chosen.start, len(chosen), stride, self._selection.warps, 0)
             self._memory.upload(arming, np.array([values], ARMING))
-            found.append((regions, arming))
-        return found
+            self._regions[name, stride] = regions, arming
+        return self._regions[name, stride]
 
     def arm(self, armed: Sequence[tuple[int, int]]) -> None:
         """Put on the stream what has the next call record: its regions hold nothing then."""
@@ -171,6 +177,11 @@ class Recorder:
     def _warps(self, name: str) -> int:
         return -(-math.prod(self._launches[name].block) // 32)
 
+    def _check_warps(self, name: str) -> None:
+        warps = self._warps(name)
+        if not self._selection.warps & (1 << warps) - 1:
+            raise ProfilingError(f"none of these warps is there: a block has {warps}")
+
     def _first_stride(self, name: str) -> int:
         fit = _MOST_BYTES // max(1, len(self._chosen(name)) * self._warps(name))
         return max(_ROUND, min(_FIRST_STRIDE, fit // _ROUND * _ROUND))
@@ -186,15 +197,6 @@ class Recorder:
                 hints=[f"record fewer: --blocks {self._selection.first}-{self._selection.first + fit - 1}"],
             )
         return size
-
-    def _allocate(self, size: int) -> int:
-        """Memory whose addresses have the upper half in common, for only the lower ones are compared."""
-        address = self._memory.allocate(size)
-        if address >> _WINDOW != address + size + RECORD >> _WINDOW:
-            address = self._memory.allocate(2 * size + 2 * RECORD)
-            boundary = address + size + RECORD >> _WINDOW << _WINDOW
-            address = boundary if boundary > address else address
-        return address
 
     def _read(self, kernel: _Variables, regions: int, number: int) -> Records:
         name = kernel.sites.kernel

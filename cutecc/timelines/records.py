@@ -8,20 +8,35 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cutecc.errors import ProfilingError
 from cutecc.timelines.clocks import Clock, clocks_of
 from cutecc.timelines.layout import MOMENTS
 from cutecc.timelines.recording import Records
 from cutecc.timelines.sites import Site
 from cutecc.timelines.timeline import BlockTimeline, Lane, Slowdown, Timeline
 
+_LONGEST = 1_000_000_000
+"""Nanoseconds from the first start of a call to its last end: at 2 GHz `%clock` is over after two seconds."""
 _INSTANT, _BEGIN, _END, _POP = range(len(MOMENTS))
 
 
 def timeline_of(records: Sequence[Records], device: str, *, slowdown: Slowdown | None = None) -> Timeline:
     """The timeline of what several launches wrote, those of one kernel with the same sites.
 
-    Time begins anew with each launch, so that they can be compared.
+    Time begins anew with each call, so that they can be compared. Raises `ProfilingError` for one of over a second.
     """
+    starts: dict[int, int] = {}
+    """Of each call, in nanoseconds."""
+    for each in records:
+        wrote = each.headers[each.headers["end"] > 0]
+        if len(wrote):
+            first, last = int(wrote["start"].min()), int(wrote["end"].max())
+            starts[each.launch] = min(first, starts.get(each.launch, first))
+            if last - first > _LONGEST:
+                raise ProfilingError(
+                    f"a launch took {(last - first) / 1e9:.1f} s, and clocks of 32 bits tell no more than one apart",
+                    hints=["record a smaller problem, or fewer --blocks"],
+                )
     sites: list[Site] = []
     offsets: dict[str, int] = {}
     blocks: list[BlockTimeline] = []
@@ -29,19 +44,20 @@ def timeline_of(records: Sequence[Records], device: str, *, slowdown: Slowdown |
         if each.sites.kernel not in offsets:
             offsets[each.sites.kernel] = len(sites)
             sites += each.sites.sites
-        blocks += _blocks(each, offsets[each.sites.kernel], sites)
+        if each.launch in starts:
+            blocks += _blocks(each, starts[each.launch], offsets[each.sites.kernel], sites)
     again = {each.sites.kernel for each in records if each.repeated}
     notes = [f"{name} is launched more than once by a call: the first launch alone is recorded" for name in again]
+    if left := sum(int(((each.headers["start"] > 0) & (each.headers["end"] == 0)).sum()) for each in records):
+        notes.append(f"{left:,} warps ended without a word, as by an exit instruction: they are left out")
     return Timeline("ns", device, sites, blocks, sum(each.lost for each in records), slowdown, notes)
 
 
-def _blocks(records: Records, offset: int, sites: Sequence[Site]) -> list[BlockTimeline]:
+def _blocks(records: Records, start: int, offset: int, sites: Sequence[Site]) -> list[BlockTimeline]:
+    """The blocks of one launch, whose call began at `start`."""
     headers = records.headers
     wrote = headers["end"] > 0
-    if not wrote.any():
-        return []
-    written = headers[wrote]
-    zero = written["start"].min()
+    written, zero = headers[wrote], np.uint64(start)
     clocks = clocks_of(
         np.tile(written["processor"], 2),
         np.concatenate([written["start_clock"], written["end_clock"]]),

@@ -34,21 +34,23 @@ def measure_slowdown(
     calls = {"plain": plain, "idle": recording, "recorded": recording}
     names = [name for name, call in calls.items() if call is not None]
     times: dict[str, list[float]] = {name: [] for name in names}
-    for number in range(_WARM_UP + _RUNS):
-        events: dict[str, tuple[Any, Any]] = {}
+    try:
+        for number in range(_WARM_UP + _RUNS):
+            events: dict[str, tuple[Any, Any]] = {}
+            recorder.disarm()
+            recording()
+            turn = number % len(names)
+            for name in (*names[turn:], *names[:turn]):
+                recorder.arm(armed)
+                if name != "recorded":
+                    recorder.disarm()
+                start = memory.record()
+                (calls[name] or recording)()
+                events[name] = start, memory.record()
+            memory.synchronize()
+            for name, pair in events.items():
+                times[name].append(memory.elapsed(*pair))
+    finally:
         recorder.disarm()
-        recording()
-        turn = number % len(names)
-        for name in (*names[turn:], *names[:turn]):
-            recorder.arm(armed)
-            if name != "recorded":
-                recorder.disarm()
-            start = memory.record()
-            (calls[name] or recording)()
-            events[name] = start, memory.record()
-        memory.synchronize()
-        for name, pair in events.items():
-            times[name].append(memory.elapsed(*pair))
-    recorder.disarm()
     medians = {name: statistics.median(found[_WARM_UP:]) for name, found in times.items()}
     return Slowdown(medians["recorded"], medians["idle"], medians.get("plain"))

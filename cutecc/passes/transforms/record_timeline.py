@@ -13,6 +13,7 @@ import msgspec
 from cutecc.ir import llvm_types
 from cutecc.ir.building import after, at_start, before, located
 from cutecc.ir.mlir import ir, llvm
+from cutecc.ir.walking import walk
 from cutecc.passes.base import ModulePass
 from cutecc.passes.diagnostics import remark
 from cutecc.passes.lowering.values.host import kernels
@@ -34,6 +35,7 @@ _CONVERGING = {
 """What keeps the order of a barrier and of a read of the clock behind it."""
 _GLOBAL, _CONSTANT = 1, 4
 """Spaces of memory. What arms is read through the constant cache: each warp reads it, and waits."""
+_CALLS = ("func.call", "gpu.call", "llvm.call")
 _FREE = ("arith.constant", "cute.make_int_tuple", "cute.static", "builtin.unrealized_conversion_cast")
 """Operations that become no instructions."""
 
@@ -82,7 +84,8 @@ class RecordTimeline(ModulePass):
             for last in _ends(kernel):
                 with before(last):
                     timeline_code.end(llvm.load(_integer(64), slot), limit, table)
-            remark(kernel, f"records {len(found)} sites")
+            calls = any(walk(kernel, *_CALLS))
+            remark(kernel, f"records {len(found)} sites{'; not what functions do that it calls' if calls else ''}")
             number += 1
 
 
@@ -91,9 +94,10 @@ def _records(found: Iterable[Place]) -> Iterator[_Record]:
     ended: ir.Operation | None = None
     for number, place in enumerate(found):
         for moment in place.moments:
-            if moment == "begin" and ended is not None and _follows(place.operation, ended):
+            is_before = moment == "begin" and place.site.kind != "mark"
+            if is_before and ended is not None and _follows(place.operation, ended):
                 continue
-            yield _Record(place.operation, moment == "begin" and place.site.kind != "mark", code(number, moment))
+            yield _Record(place.operation, is_before, code(number, moment))
         ended = place.operation if place.moments[-1] == "end" else None
 
 

@@ -34,15 +34,15 @@ _PLACE = """
 
 
 def start(table: str) -> tuple[ir.Value, ir.Value]:
-    """Behind what address to write next, and the lower half of where to stop; zeros for who records nothing.
+    """Behind what address to write next, and where to stop; zeros for who records nothing.
 
     `table` is the variable that arms the kernel. A region that has been written to is of an earlier launch: it is left
     alone, but for a note of that.
     """
     text = _text(
         f"""{_REGISTERS}
-    .reg .b64 old; .reg .b32 end; .reg .b16 again;
-    mov.b64 $0, 0; mov.b32 $1, 0; ld.const.b32 blocks, [{table}+12]; setp.eq.u32 p, blocks, 0;
+    .reg .b64 old, end; .reg .b16 again;
+    mov.b64 $0, 0; mov.b64 $1, 0; ld.const.b32 blocks, [{table}+12]; setp.eq.u32 p, blocks, 0;
     @p bra idle${{:uid}};
 {_PLACE.replace("$TABLE", table)}
     mov.b64 old, 0; @p ld.global.b64 old, [base];
@@ -50,12 +50,12 @@ def start(table: str) -> tuple[ir.Value, ir.Value]:
     setp.eq.and.u64 p, old, 0, p;
     @p mov.u64 time, %globaltimer; @p mov.u32 clock, %clock; @p mov.u32 c, %smid;
     @p st.global.b64 [base], time; @p st.global.v2.b32 [base+8], {{clock, c}};
-    cvt.u32.u64 end, base; add.u32 end, end, stride; selp.b32 $1, end, 0, p;
+    cvt.u64.u32 end, stride; add.s64 end, base, end; selp.b64 $1, end, 0, p;
     add.s64 base, base, {HEADER}; selp.b64 $0, base, 0, p;
 idle${{:uid}}:
 """
     )
-    cursor, limit = inline_assembly(text, ("=l", "=r"), (_integer(64), _integer(32)), ())
+    cursor, limit = inline_assembly(text, ("=l", "=l"), (_integer(64), _integer(64)), ())
     return cursor, limit
 
 
@@ -63,11 +63,10 @@ def fits(cursor: ir.Value, limit: ir.Value, size: int) -> ir.Value:
     """Whether so many bytes have room, 1 or 0."""
     text = _text(
         f"""
-    .reg .pred p; .reg .b32 low;
-    cvt.u32.u64 low, $1; add.u32 low, low, {size}; setp.le.u32 p, low, $2; selp.b32 $0, 1, 0, p;
+    .reg .pred p; .reg .b64 end; add.s64 end, $1, {size}; setp.le.u64 p, end, $2; selp.b32 $0, 1, 0, p;
 """
     )
-    (found,) = inline_assembly(text, ("=r", "l", "r"), (_integer(32),), (cursor, limit), side_effects=False)
+    (found,) = inline_assembly(text, ("=r", "l", "l"), (_integer(32),), (cursor, limit), side_effects=False)
     return found
 
 
@@ -94,7 +93,7 @@ def end(cursor: ir.Value, limit: ir.Value, table: str) -> None:
     text = _text(
         f"""{_REGISTERS}
     .reg .b32 used;
-    setp.eq.u32 q, $1, 0; @q bra idle${{:uid}};
+    setp.eq.u64 q, $1, 0; @q bra idle${{:uid}};
     ld.const.b32 blocks, [{table}+12];
 {_PLACE.replace("$TABLE", table)}
     sub.s64 offset, $0, base; cvt.u32.u64 used, offset;
@@ -103,7 +102,7 @@ def end(cursor: ir.Value, limit: ir.Value, table: str) -> None:
 idle${{:uid}}:
 """
     )
-    inline_assembly(text, ("l", "r"), (), (cursor, limit))
+    inline_assembly(text, ("l", "l"), (), (cursor, limit))
 
 
 def _text(lines: str) -> str:
