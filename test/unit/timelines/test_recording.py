@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from written_records import SITES, FakeCall, FakeMemory
 
 from cutecc.errors import ProfilingError
-from cutecc.timelines.layout import ARMING, HEADER, NAME
+from cutecc.timelines.layout import HEADER, NAME
 from cutecc.timelines.recording import Recorder, Selection
 from cutecc.timelines.records import timeline_of
 from cutecc.timelines.timeline import Lane, Timeline
@@ -132,18 +130,6 @@ def test_what_cannot_be_recorded_is_told() -> None:
     with pytest.raises(ProfilingError, match=re.escape("8,388,608 blocks would write 4.0 GiB of records")) as failed:
         Recorder(huge, huge.memory).record()
     assert failed.value.hints == ["record fewer: --blocks 0-2097151"]
-
-
-@given(st.integers(0, 40_000))
-def test_regions_of_a_kernel_have_the_upper_half_of_their_addresses_in_common(below: int) -> None:
-    """The kernel compares lower halves: a region that went over the end of one would never be full, or always."""
-    call = FakeCall(FakeMemory((1 << 33) - below - 3000))
-    recorder = Recorder(call, call.memory)
-    ((regions, arming),) = recorder.armed()
-    (values,) = call.memory.at(arming, ARMING.itemsize).view(ARMING)
-    size = 8 * int(values["stride"])
-    assert regions == values["base"] and regions >> 32 == (regions + size) >> 32
-    call.memory.at(regions, size)
 
 
 def test_a_warp_that_wrote_nothing_has_a_lane_still() -> None:

@@ -13,12 +13,12 @@ import msgspec
 REPOSITORY = Path(__file__).parents[3]
 sys.path.insert(0, str(REPOSITORY / "test" / "unit" / "timelines"))
 
-from pipelines import SITES, Costs, block_of, timeline_of
+from pipelines import SITES, Costs, block_of, timeline_of  # noqa: E402
 
-from cutecc.cli.records import read_records
-from cutecc.report.code import Code
-from cutecc.timelines.document import timeline_dict
-from cutecc.timelines.timeline import Slowdown
+from cutecc.cli.records import read_records  # noqa: E402
+from cutecc.report.code import Code  # noqa: E402
+from cutecc.timelines.document import timeline_dict  # noqa: E402
+from cutecc.timelines.timeline import Slowdown  # noqa: E402
 
 LINES = [169, 172, 194, 200, 202, 204, 224, 230, 232, 193]
 # As on the machine with the GPU.

@@ -22,7 +22,7 @@
 // All that a turn writes fits, or none of it; two are written at a time. The barrier begins where the wait ends, and
 // orders the clock behind it.
 // CHECK: %[[CURSOR:.*]] = llvm.load %[[SLOT]]
-// CHECK-NEXT: %[[FITS:.*]] = llvm.inline_asm {{.*}}add.u32 low, low, 32; setp.le.u32
+// CHECK-NEXT: %[[FITS:.*]] = llvm.inline_asm {{.*}}add.s64 end, $1, 32; setp.le.u64
 // CHECK: %[[BEGIN:.*]] = llvm.inline_asm has_side_effects {{.*}}%clock
 // CHECK-NEXT: nvvm.mbarrier.try_wait.parity
 // CHECK-NEXT: %[[END:.*]] = llvm.inline_asm has_side_effects {{.*}}%clock
@@ -93,6 +93,42 @@ gpu.module @kernels {
 gpu.module @kernels {
   // expected-remark@+1 {{records nothing: it has no waits, barriers or marks}}
   gpu.func @nothing() kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+// A mark behind a wait is written, though the wait that follows begins where the one before has ended.
+// CHECK-LABEL: gpu.func @mark_behind_a_wait(
+// CHECK: add.s64 end, $1, 48;
+// CHECK: nvvm.mbarrier.try_wait.parity
+// CHECK: [$0+0], {5, $2, 6, $3}
+// CHECK: iket.range_push("work")
+// CHECK-NEXT: %clock
+// CHECK: nvvm.barrier
+// CHECK: iket.range_pop
+gpu.module @kernels {
+  // expected-remark@+1 {{records 4 sites}}
+  gpu.func @mark_behind_a_wait(%bar: !llvm.ptr<3>, %phase: i32) kernel {
+    %ticks = arith.constant 10000000 : i32
+    nvvm.mbarrier.try_wait.parity %bar, %phase, %ticks : !llvm.ptr<3>, i32, i32
+    iket.range_push("work")
+    nvvm.barrier
+    iket.range_pop
+    gpu.return
+  }
+}
+
+// -----
+
+// CHECK-LABEL: gpu.func @calls(
+gpu.module @kernels {
+  func.func private @helper()
+  // expected-remark@+1 {{records 1 sites; not what functions do that it calls}}
+  gpu.func @calls() kernel {
+    func.call @helper() : () -> ()
+    nvvm.barrier
     gpu.return
   }
 }
