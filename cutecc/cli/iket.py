@@ -41,7 +41,9 @@ def record_by_iket(input_: str, values: dict[str, Any], options: CompileOptions 
         output = Path(f"{name}-iket")
         if output.exists():
             raise UsageError(f"{output} is there already, and run-iket would need it")
-        status = run(_command(profiler, output, bundle, values), os.environ)
+        # What is compiled here has the specs of the command line in it.
+        specs = values["args"] if options is None else ()
+        status = run(_command(profiler, output, bundle, values, specs), os.environ)
     if status == 0:
         click.echo(f"{output}: what run-iket recorded")
     return status
@@ -57,10 +59,22 @@ def _compile(
     loader(values, capability)(input_, entry=values["entry"], options=marked).kernel.save(bundle)
 
 
-def _command(profiler: str, output: Path, bundle: str, values: dict[str, Any]) -> Sequence[str]:
+def _command(profiler: str, output: Path, bundle: str, values: dict[str, Any], specs: Sequence[str]) -> Sequence[str]:
     sizes = [part for size in values["sizes"] for part in ("--size", size)]
+    args = [part for spec in specs for part in ("--arg", spec)]
     program = [sys.executable, "-m", "cutecc", "run", bundle, "--device", values["device"], "--quiet"]
-    return [profiler, "--output-dir", str(output), "profile", "--", *program, *sizes, "--seed", str(values["seed"])]
+    return [
+        profiler,
+        "--output-dir",
+        str(output),
+        "profile",
+        "--",
+        *program,
+        *args,
+        *sizes,
+        "--seed",
+        str(values["seed"]),
+    ]
 
 
 def _profiler() -> str:
