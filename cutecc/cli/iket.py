@@ -60,21 +60,10 @@ def _compile(
 
 
 def _command(profiler: str, output: Path, bundle: str, values: dict[str, Any], specs: Sequence[str]) -> Sequence[str]:
-    sizes = [part for size in values["sizes"] for part in ("--size", size)]
-    args = [part for spec in specs for part in ("--arg", spec)]
     program = [sys.executable, "-m", "cutecc", "run", bundle, "--device", values["device"], "--quiet"]
-    return [
-        profiler,
-        "--output-dir",
-        str(output),
-        "profile",
-        "--",
-        *program,
-        *args,
-        *sizes,
-        "--seed",
-        str(values["seed"]),
-    ]
+    given = {"--arg": specs, "--size": values["sizes"], "--seed": [str(values["seed"])]}
+    options = [part for option, each in given.items() for value in each for part in (option, value)]
+    return [profiler, "--output-dir", str(output), "profile", "--", *program, *options]
 
 
 def _profiler() -> str:
