@@ -41,7 +41,9 @@ def record_by_iket(input_: str, values: dict[str, Any], options: CompileOptions 
         output = Path(f"{name}-iket")
         if output.exists():
             raise UsageError(f"{output} is there already, and run-iket would need it")
-        status = run(_command(profiler, output, bundle, values), os.environ)
+        # What is compiled here has the specs of the command line in it.
+        specs = values["args"] if options is None else ()
+        status = run(_command(profiler, output, bundle, values, specs), os.environ)
     if status == 0:
         click.echo(f"{output}: what run-iket recorded")
     return status
@@ -57,10 +59,11 @@ def _compile(
     loader(values, capability)(input_, entry=values["entry"], options=marked).kernel.save(bundle)
 
 
-def _command(profiler: str, output: Path, bundle: str, values: dict[str, Any]) -> Sequence[str]:
-    sizes = [part for size in values["sizes"] for part in ("--size", size)]
+def _command(profiler: str, output: Path, bundle: str, values: dict[str, Any], specs: Sequence[str]) -> Sequence[str]:
     program = [sys.executable, "-m", "cutecc", "run", bundle, "--device", values["device"], "--quiet"]
-    return [profiler, "--output-dir", str(output), "profile", "--", *program, *sizes, "--seed", str(values["seed"])]
+    given = {"--arg": specs, "--size": values["sizes"], "--seed": [str(values["seed"])]}
+    options = [part for option, each in given.items() for value in each for part in (option, value)]
+    return [profiler, "--output-dir", str(output), "profile", "--", *program, *options]
 
 
 def _profiler() -> str:

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from cutecc.cli import iket
 from cutecc.cli.device import open_device
 from cutecc.cli.files import check_output, is_record
 from cutecc.cli.options import compiler_options, given_compile_options, subject_options
+from cutecc.cli.profile_options import refuse_for_kernel, refuse_for_program
 from cutecc.cli.sizes import settle
 from cutecc.cli.timeline import check_timeline, emulate_timeline, record_timeline, timeline_options
 from cutecc.errors import Error, UsageError
@@ -44,7 +44,6 @@ _MOST_LAUNCHES = 10_000
 _PERIOD, _PROGRAM_PERIOD = 11, 15
 """A program runs as long as it likes: of a second there are four million samples."""
 _PROGRAM = "cutecc.profile.program"
-_OF_PROGRAMS = ("period", "top", "instructions", "json_file")
 
 
 class _Command(click.Command):
@@ -84,7 +83,7 @@ def profile(context: click.Context, input_: str, **values: Any) -> None:
     check_output(values["roofline"])
     program: tuple[str, ...] = context.meta[_PROGRAM]
     if program:
-        _refuse_for_programs(context)
+        refuse_for_program(context)
         from cutecc.cli.main import report
         from cutecc.watching.running import NotStartedError, end_as
 
@@ -97,18 +96,6 @@ def profile(context: click.Context, input_: str, **values: Any) -> None:
     _profile_kernel(context, input_, values)
 
 
-def _refuse_for_programs(context: click.Context) -> None:
-    given = [
-        parameter.opts[0]
-        for parameter in context.command.params
-        if isinstance(parameter, click.Option)
-        and parameter.name not in _OF_PROGRAMS
-        and context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
-    ]
-    if given:
-        raise UsageError(f"{', '.join(given)}: for a kernel, and a program was given")
-
-
 def _profile_kernel(context: click.Context, input_: str, values: dict[str, Any]) -> None:
     from cutecc.cli.loading import loader
     from cutecc.cli.subject import check_input
@@ -116,6 +103,7 @@ def _profile_kernel(context: click.Context, input_: str, values: dict[str, Any])
     from cutecc.harness.sizes import parse_sizes
 
     check_input(input_)
+    refuse_for_kernel(context, input_, values)
     check_timeline(values)
     points = parse_sizes(values["sizes"])
     options = given_compile_options(context, values)

@@ -16,9 +16,8 @@ from cutecc.record import Compilation
 from cutecc.record.naming import file_name
 from cutecc.report.destination import check_destination, numbered
 from cutecc.report.ncu import ncu_measures
-from cutecc.report.profile_file import read_profiles, roofline_of
+from cutecc.report.profile_file import read_profiles, roofline_of, timelines_of
 from cutecc.report.profile_measures import profile_measures
-from cutecc.report.timeline_picture import timeline_pictures
 from cutecc.report.writing import Report, write_report
 from cutecc.support.harmless import message_text
 
@@ -70,12 +69,12 @@ def report(
     paths = _paths(records, output)
     for path in paths:
         check_destination(path)
+    profiles = [] if profile is None else read_profiles(profile)
     measures = [
-        *([] if profile is None else profile_measures(_only(records, "--profile", profile), profile)),
+        *([] if profile is None else profile_measures(_only(records, "--profile", profile), profiles, profile)),
         *([] if ncu is None else ncu_measures(_only(records, "--ncu", ncu), ncu)),
     ]
-    timelines = [] if profile is None else timeline_pictures(profile)
-    drawn = None if profile is None else roofline_of(read_profiles(profile))
+    timelines, drawn = timelines_of(profiles), roofline_of(profiles)
     reports: list[Report] = []
     for record, path in zip(records, paths, strict=True):
         reports.append(write_report(record, path, measures, timelines, drawn))

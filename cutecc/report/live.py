@@ -64,10 +64,12 @@ class LiveReport:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._ended.set()
-        self._thread.join()
-        with contextlib.suppress(RecordError):
-            self.along.add(self._reader.read())
-        self.along.end()
+        try:
+            self._thread.join()
+            with contextlib.suppress(RecordError):
+                self.along.add(self._reader.read())
+        finally:
+            self.along.end()
 
     def passed(self, step: Step) -> None:
         """A pass has ended."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +12,8 @@ from cutecc.errors import RecordError, UsageError
 from cutecc.record.naming import short_kernel_name
 from cutecc.record.plain_file import read_plain
 from cutecc.report.roofline import Roofline, Run, roofline
+from cutecc.report.timeline_picture import Picture
+from cutecc.support.harmless import one_line
 from cutecc.support.malformed import MALFORMED
 
 _LONGEST = 1 << 28
@@ -89,9 +91,6 @@ class FileLimits(msgspec.Struct):
     bound: str = "unknown"
 
 
-_NOTHING = msgspec.Raw(b"null")
-
-
 class ProfileFile(msgspec.Struct):
     """One profile of such a file."""
 
@@ -102,13 +101,8 @@ class ProfileFile(msgspec.Struct):
     samples: Count = 0
     limits: FileLimits | None = None
     """`None` of a program."""
-    timeline: msgspec.Raw = _NOTHING
-    """`cutecc.report.timeline_picture` reads it."""
-
-    @property
-    def has_timeline(self) -> bool:
-        """Whether its warps were recorded."""
-        return bytes(self.timeline) != bytes(_NOTHING)
+    timeline: Picture | None = None
+    """`None` where its warps were not recorded."""
 
     @property
     def microseconds(self) -> float | None:
@@ -128,6 +122,15 @@ def read_profiles(path: Path) -> list[ProfileFile]:
         ) from None
 
 
-def roofline_of(profiles: list[ProfileFile]) -> Roofline | None:
+def timelines_of(profiles: Sequence[ProfileFile]) -> list[Picture]:
+    """The timelines in what was read, for the page to draw, each with the title of its profile."""
+    return [
+        msgspec.structs.replace(each.timeline, title=one_line(each.title))
+        for each in profiles
+        if each.timeline is not None
+    ]
+
+
+def roofline_of(profiles: Sequence[ProfileFile]) -> Roofline | None:
     """The roofline of what was read; `None` where nothing has a place in it."""
     return roofline([Run(each.title, each.device, each.limits) for each in profiles])

@@ -9,7 +9,7 @@ from cutecc.errors import UsageError
 from cutecc.record import Compilation
 from cutecc.report.code import Code
 from cutecc.report.measures import Description, Measure, Reading, points_at_offsets
-from cutecc.report.profile_file import FileKernel, ProfileFile, read_profiles
+from cutecc.report.profile_file import FileKernel, ProfileFile
 from cutecc.report.same_build import check_build
 from cutecc.report.stalls import stall_of
 from cutecc.sass import SassFunction
@@ -18,14 +18,13 @@ from cutecc.support.harmless import one_line
 _LONGEST_TITLE = 120
 
 
-def profile_measures(compilation: Compilation, path: str | Path) -> list[Measure]:
-    """A measure for each profile in the file at `path` that has kernels of the record: samples, with their reasons.
+def profile_measures(compilation: Compilation, profiles: Sequence[ProfileFile], path: Path) -> list[Measure]:
+    """A measure for each profile, read from `path`, that has kernels of the record: samples, with their reasons.
 
-    Raises `UsageError` where the file cannot be read, is no profile, has none of the record's kernels, or is of another
-    build of one. A profile may be a timeline alone.
+    Raises `UsageError` where none of the record's kernels is among them, or of another build. They may be timelines
+    alone.
     """
-    path, functions = Path(path), Code(compilation).functions_by_file
-    profiles = read_profiles(path)
+    functions = Code(compilation).functions_by_file
     if _are_timelines(profiles):
         return []
     named = {each.name: each for found in functions.values() for each in found}
@@ -64,7 +63,7 @@ def fitting(
 
 def _are_timelines(profiles: Sequence[ProfileFile]) -> bool:
     """Whether nothing was sampled, but something recorded."""
-    return any(each.has_timeline for each in profiles) and not any(each.kernels for each in profiles)
+    return any(each.timeline for each in profiles) and not any(each.kernels for each in profiles)
 
 
 def _no_kernel(path: Path, profiles: Sequence[ProfileFile]) -> UsageError:

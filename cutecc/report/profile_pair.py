@@ -156,10 +156,16 @@ def _kernels(a: Sequence[FileKernel], b: Sequence[FileKernel]) -> Iterator[tuple
 class _Matched(Generic[_Of]):
     """The k-th of a key in A with the k-th of it in B; those that one alone has by themselves."""
 
-    def __init__(self, a: Sequence[_Of], b: Sequence[_Of], key: Callable[[_Of], object]) -> None:
+    def __init__(
+        self,
+        a: Sequence[_Of],
+        b: Sequence[_Of],
+        key: Callable[[_Of], object],
+        key_of_b: Callable[[_Of], object] | None = None,
+    ) -> None:
         theirs: defaultdict[object, list[_Of]] = defaultdict(list)
         for each in reversed(b):
-            theirs[key(each)].append(each)
+            theirs[(key_of_b or key)(each)].append(each)
         self.both: list[tuple[_Of, _Of]] = []
         self.only_a: list[_Of] = []
         for each in a:
@@ -184,12 +190,12 @@ def _kernel(a: FileKernel | None, b: FileKernel | None, scales: tuple[float, flo
 
 def _lines(a: Sequence[FileLine], b: Sequence[FileLine]) -> Iterator[tuple[FileLine | None, FileLine | None]]:
     """Lines that belong together: of one text, then those that stand where the lines around them say."""
-    same = _Matched(sorted(a, key=_position), sorted(b, key=_position), lambda each: (_file(each), each.text))
+    same = _Matched(sorted(a, key=_order), sorted(b, key=_order), lambda each: (_file(each), each.text))
     yield from same.both
-    left = {_position(each): each for each in same.only_b}
-    for each in same.only_a:
-        yield each, left.pop(_moved(each, same.both), None)
-    yield from ((None, each) for each in left.values())
+    edited = _Matched(same.only_a, same.only_b, lambda each: _moved(each, same.both), _position)
+    yield from edited.both
+    yield from ((each, None) for each in edited.only_a)
+    yield from ((None, each) for each in edited.only_b)
 
 
 def _moved(line: FileLine, both: Iterable[tuple[FileLine, FileLine]]) -> tuple[str, int]:
@@ -206,6 +212,11 @@ def _file(line: FileLine) -> str:
 
 def _position(line: FileLine) -> tuple[str, int]:
     return _file(line), line.line
+
+
+def _order(line: FileLine) -> tuple[str, int, str]:
+    """By position; files of one name by their folders."""
+    return *_position(line), line.file or ""
 
 
 def _line(

@@ -1,20 +1,11 @@
-"""The timelines in what `cutecc profile --json` wrote, for the page to draw."""
+"""A timeline in what `cutecc profile --json` wrote, for the page to draw."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from pathlib import Path
 from typing import Literal
 
 import msgspec
-
-from cutecc.errors import RecordError, UsageError
-from cutecc.record.plain_file import read_plain
-from cutecc.support.harmless import one_line
-from cutecc.support.malformed import MALFORMED
-
-_LONGEST = 1 << 28
-"""Bytes of a file that is read."""
 
 
 class _Site(msgspec.Struct):
@@ -127,30 +118,6 @@ class Picture(msgspec.Struct):
         for each in [*self.sites, *self.lines, *shares]:
             each.file = known.get(each.file, each.file)
         return self
-
-
-class _Profile(msgspec.Struct):
-    title: str
-    timeline: Picture | None = None
-
-
-def timeline_pictures(path: str | Path) -> list[Picture]:
-    """The timelines in the file at `path`. Raises `UsageError` where it cannot be read, or is no profile."""
-    path = Path(path)
-    try:
-        profiles = msgspec.json.decode(read_plain(path, _LONGEST), type=list[_Profile])
-    except OSError as failure:
-        raise UsageError(f"cannot read {path}: {failure.strerror}") from None
-    except (RecordError, *MALFORMED) as failure:
-        raise UsageError(
-            f"{path} is no profile: {failure}", hints=["cutecc profile … --json FILE writes one"]
-        ) from None
-    found: list[Picture] = []
-    for profile in profiles:
-        if (picture := profile.timeline) is not None:
-            picture.title = one_line(profile.title)
-            found.append(picture)
-    return found
 
 
 def _same_file(name: str, files: Collection[str]) -> str:

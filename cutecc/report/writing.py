@@ -53,7 +53,7 @@ def write_report(
 
     It shows what the record holds: for all of it, compile with `CompileOptions(report=True)`, or with `--report` or
     `--dump-after=all` on the command line. `measures` come on top, as those of `cutecc.report.ncu.ncu_measures`,
-    `timelines`, as those of `cutecc.report.timeline_picture.timeline_pictures`, and a `roofline`. The same record gives
+    `timelines`, as those of `cutecc.report.profile_file.timelines_of`, and a `roofline`. The same record gives
     the same bytes. An earlier report at `path` is replaced. Raises `UsageError` when something else is there, and
     `RecordError` when the file cannot be written.
     """

@@ -10,13 +10,21 @@ from typing import Literal
 from cutecc.ir.locations import user_location
 from cutecc.ir.mlir import ir
 from cutecc.ir.walking import walk
-from cutecc.timelines.sites import Site, SiteKind
+from cutecc.timelines.sites import (
+    CLUSTER,
+    COPIES,
+    PRODUCTS,
+    STORES,
+    TENSOR_MEMORY,
+    Site,
+    SiteKind,
+    mbarrier,
+    named_barrier,
+)
 
 Level = Literal["waits", "all"]
 Moment = Literal["instant", "begin", "end", "pop"]
 """When it is recorded. `pop` ends the mark that was begun last."""
-
-_PRODUCTS, _BULK, _COPIES = "products", "bulk stores", "copies"
 
 
 @dataclass(frozen=True)
@@ -36,16 +44,16 @@ _WAITS = {
     "nvvm.mbarrier.try_wait.parity": _wait("mbarrier wait", 0),
     "nvvm.mbarrier.wait": _wait("mbarrier wait", 0),
     "nvvm.mbarrier.wait.parity": _wait("mbarrier wait", 0),
-    "nvvm.wgmma.wait.group.sync.aligned": _wait("wait for products", _PRODUCTS),
-    "nvvm.cp.async.bulk.wait_group": _wait("wait for bulk stores", _BULK),
-    "nvvm.cp.async.wait.group": _wait("wait for copies", _COPIES),
-    "nvvm.cp.async.wait.all": _wait("wait for copies", _COPIES),
-    "nvvm.tcgen05.wait": _wait("wait for tensor memory", "tensor memory"),
+    "nvvm.wgmma.wait.group.sync.aligned": _wait("wait for products", PRODUCTS),
+    "nvvm.cp.async.bulk.wait_group": _wait("wait for bulk stores", STORES),
+    "nvvm.cp.async.wait.group": _wait("wait for copies", COPIES),
+    "nvvm.cp.async.wait.all": _wait("wait for copies", COPIES),
+    "nvvm.tcgen05.wait": _wait("wait for tensor memory", TENSOR_MEMORY),
     "nvvm.barrier": _Kind("barrier", "barrier"),
     "nvvm.barrier0": _Kind("barrier", "barrier"),
     "nvvm.barrier.cta.sync": _Kind("barrier", "barrier"),
     "nvvm.barrier.cta.red": _Kind("barrier", "barrier"),
-    "nvvm.cluster.wait": _Kind("barrier", "cluster barrier", "cluster"),
+    "nvvm.cluster.wait": _Kind("barrier", "cluster barrier", CLUSTER),
 }
 """Recorded before and after."""
 _EVENTS = {
@@ -58,10 +66,10 @@ _EVENTS = {
     "nvvm.cp.async.mbarrier.arrive": _Kind("arrive", "mbarrier arrive", 0),
     "nvvm.barrier.arrive": _Kind("arrive", "barrier arrive"),
     "nvvm.barrier.cta.arrive": _Kind("arrive", "barrier arrive"),
-    "nvvm.cluster.arrive": _Kind("arrive", "cluster arrive", "cluster"),
-    "nvvm.cluster.arrive.relaxed": _Kind("arrive", "cluster arrive", "cluster"),
-    "nvvm.cp.async.commit.group": _Kind("copy", "copies", _COPIES),
-    "nvvm.wgmma.commit.group.sync.aligned": _Kind("product", "products", _PRODUCTS),
+    "nvvm.cluster.arrive": _Kind("arrive", "cluster arrive", CLUSTER),
+    "nvvm.cluster.arrive.relaxed": _Kind("arrive", "cluster arrive", CLUSTER),
+    "nvvm.cp.async.commit.group": _Kind("copy", "copies", COPIES),
+    "nvvm.wgmma.commit.group.sync.aligned": _Kind("product", "products", PRODUCTS),
     "nvvm.tcgen05.commit": _Kind("product", "products", 0),
 }
 """Recorded after, where all is asked for."""
@@ -93,7 +101,7 @@ def places(kernel: ir.Operation, level: Level) -> Iterator[Place]:
             yield Place(operation, _site(operation, _EVENTS[operation.name], barriers), ("instant",))
         elif found := _TMA.search(str(operation.operands[0].type)):
             load = found[1] == "load"
-            barrier = barriers.of_atom(operation.operands[0]) if load else _BULK
+            barrier = barriers.of_atom(operation.operands[0]) if load else STORES
             yield Place(operation, _located(operation, "copy", f"TMA {found[1]}", barrier), ("instant",))
 
 
@@ -129,10 +137,10 @@ def _named_barrier(operation: ir.Operation) -> str:
     sizes = operation.attributes.get("operandSegmentSizes", None)
     has_number = len(operation.operands) and (sizes is None or ir.DenseI32ArrayAttr(sizes)[0])
     if not has_number:
-        return "named barrier 0"
+        return named_barrier(0)
     owner = _owner(operation.operands[0])
     value = None if owner is None else owner.attributes.get("value", None)
-    return f"named barrier {value.value}" if isinstance(value, ir.IntegerAttr) else "named barrier"
+    return named_barrier(value.value) if isinstance(value, ir.IntegerAttr) else "named barrier"
 
 
 class _Barriers:
@@ -156,7 +164,7 @@ class _Barriers:
         """The name of the mbarrier at an address."""
         start, constant = self._split(address)
         key = start if not constant or start in self._arrays else self._key(address)
-        return f"mbarrier {self._numbers.setdefault(key, len(self._numbers))}"
+        return mbarrier(self._numbers.setdefault(key, len(self._numbers)))
 
     def of_atom(self, atom: ir.Value) -> str | None:
         """That of the barrier which a TMA atom tells."""

@@ -23,7 +23,9 @@ from cutecc.profiling.kernels import ProfiledKernel, profiled
 from cutecc.profiling.limits import fillings, limits_of
 from cutecc.profiling.results import Profiled, profile_dict, write_roofline
 from cutecc.profiling.samples import KernelSamples, Samples
+from cutecc.report.measures import Measure
 from cutecc.report.pair_profiles import pair_costs
+from cutecc.report.profile_file import read_profiles
 from cutecc.report.profile_measures import profile_measures
 from cutecc.report.stalls import STALLS, explain
 from cutecc.runtime.launch import Launch
@@ -59,6 +61,10 @@ def _symbol(kernel: cutecc.Kernel) -> str:
 
 def _samples(*kernels: KernelSamples, **facts: object) -> Samples:
     return Samples("NVIDIA H200", (9, 0), 2048, 0.5, 7, [*kernels], **facts)  # type: ignore[arg-type]
+
+
+def _measures(kernel: cutecc.Kernel, file: Path) -> list[Measure]:
+    return profile_measures(kernel.compilation, read_profiles(file), file)
 
 
 def _text(found: Profiled, capsys: pytest.CaptureFixture[str], width: int = 80, **how: object) -> list[str]:
@@ -205,7 +211,7 @@ def test_samples_are_of_instructions_with_their_reasons(
     kernel: cutecc.Kernel,
     sampled: ProfiledKernel,
 ) -> None:
-    (measure,) = profile_measures(kernel.compilation, file)
+    (measure,) = _measures(kernel, file)
     (points,) = measure.points
     assert sum(points.values) == sampled.total
     assert measure.description.title == "samples, M=8" and measure.description.is_sampled
@@ -215,7 +221,7 @@ def test_samples_are_of_instructions_with_their_reasons(
 
 
 def test_a_page_has_them(file: Path, kernel: cutecc.Kernel, tmp_path: Path) -> None:
-    report = cutecc.write_report(kernel, tmp_path / "page.html", profile_measures(kernel.compilation, file))
+    report = cutecc.write_report(kernel, tmp_path / "page.html", _measures(kernel, file))
     assert b'data-chunk="measures"' in report.path.read_bytes()
 
 
@@ -245,7 +251,7 @@ def test_another_build_is_refused(file: Path, kernel: cutecc.Kernel) -> None:
     found[0]["kernels"][0]["lines"][0]["instructions"][0]["text"] = "HFMA2 R0, R1, R2, R3"
     file.write_text(json.dumps(found))
     with pytest.raises(UsageError, match=r"is of another build of softmax_kernel: \d+ of \d+ instructions agree"):
-        profile_measures(kernel.compilation, file)
+        _measures(kernel, file)
 
 
 def test_an_offset_beyond_the_code_is_another_build(file: Path, kernel: cutecc.Kernel) -> None:
@@ -253,7 +259,7 @@ def test_an_offset_beyond_the_code_is_another_build(file: Path, kernel: cutecc.K
     found[0]["kernels"][0]["lines"][0]["instructions"][0]["offset"] = 1 << 20
     file.write_text(json.dumps(found))
     with pytest.raises(UsageError, match="is of another build"):
-        profile_measures(kernel.compilation, file)
+        _measures(kernel, file)
 
 
 def test_other_kernels_and_other_files_are_refused(file: Path, kernel: cutecc.Kernel) -> None:
@@ -261,11 +267,11 @@ def test_other_kernels_and_other_files_are_refused(file: Path, kernel: cutecc.Ke
     found[0]["kernels"][0]["symbol"] = "another"
     file.write_text(json.dumps(found))
     with pytest.raises(UsageError, match="has no samples of this record's kernels") as caught:
-        profile_measures(kernel.compilation, file)
+        _measures(kernel, file)
     assert caught.value.notes == ["it has another"]
     for text in ("", "{", "[1]", '[{"title": 1}]', "\xff"):
         file.write_bytes(text.encode("latin-1"))
         with pytest.raises(UsageError, match=r"is no profile: "):
-            profile_measures(kernel.compilation, file)
+            _measures(kernel, file)
     with pytest.raises(UsageError, match="cannot read"):
-        profile_measures(kernel.compilation, file.with_name("nothing.json"))
+        _measures(kernel, file.with_name("nothing.json"))

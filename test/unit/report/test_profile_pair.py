@@ -70,6 +70,20 @@ def test_a_line_that_was_edited_is_the_one_at_its_place(tmp_path: Path) -> None:
     assert (found.unit, found.cost.a, found.cost.b) == ("µs", 10.0, 10.0)
 
 
+def test_edited_lines_of_files_of_one_name_are_all_there(tmp_path: Path) -> None:
+    def two(first: int, samples: tuple[int, int], folder: str, text: str) -> dict[str, Any]:
+        files = [f"/{folder}/{name}/utils.py" for name in "ab"]
+        return profile(*(line(first, f"{text} {f[-10]}", n, f) for f, n in zip(files, samples, strict=True)))
+
+    a, b = two(10, (60, 40), "old", "x = 1"), two(10, (30, 70), "new", "x = 2")
+    found = run(tmp_path, a, b)
+    assert sorted(places(found)) == [(10, 10, 4.0, 7.0), (10, 10, 6.0, 3.0)]
+    # One that has none of its own position in the other stays, as those that are left over there.
+    alone = run(tmp_path, a, two(20, (30, 70), "new", "x = 2"))
+    assert len(places(alone)) == 4
+    assert sum(each[2] or 0 for each in places(alone)) == sum(each[3] or 0 for each in places(alone)) == 10.0
+
+
 def test_equal_lines_are_told_apart_by_their_order(tmp_path: Path) -> None:
     a, b = profile(line(3, "wait()", 10), line(8, "wait()", 30)), profile(line(4, "wait()", 10), line(9, "wait()", 30))
     assert {each[:2] for each in places(run(tmp_path, a, b))} == {(3, 4), (8, 9)}

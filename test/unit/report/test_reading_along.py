@@ -52,6 +52,21 @@ def test_of_damaged_stages_it_says_nothing(tmp_path: Path, kind: str) -> None:
     assert read(damaged).effects(record) is None
 
 
+def test_whatever_goes_wrong_at_the_end_it_is_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    running = Compilation("k", "sm_80", "a,b", Versions("0", "3", "4.8.1", "built in"))
+    report = LiveReport(tmp_path / "k.html", running, tmp_path / "k.stages")
+
+    def fail_at_the_end() -> list[Block]:
+        if report._ended.is_set():
+            raise MemoryError
+        return []
+
+    monkeypatch.setattr(report._reader, "read", fail_at_the_end)
+    with pytest.raises(MemoryError), report:
+        pass
+    assert not report.along._thread.is_alive()
+
+
 def test_a_page_that_grew_has_the_histories_of_one_that_is_made_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -15,8 +16,9 @@ from cutecc.cli.report import report
 from cutecc.errors import UsageError
 from cutecc.record import Artifact, Compilation, Versions
 from cutecc.record.folder import RecordFolder
+from cutecc.report import profile_file
+from cutecc.report.profile_file import ProfileFile, read_profiles, timelines_of
 from cutecc.report.profile_measures import profile_measures
-from cutecc.report.timeline_picture import timeline_pictures
 from cutecc.timelines.document import timeline_dict
 from cutecc.timelines.sites import Site
 from cutecc.timelines.timeline import BlockTimeline, Lane, Slowdown, Timeline
@@ -92,7 +94,9 @@ def test_of_long_blocks_the_ends_are_kept() -> None:
     assert len(lane["spans"]["starts"]) == pytest.approx(1000, abs=4)
 
 
-def test_a_page_has_it_beside_samples_or_alone(tmp_path: Path) -> None:
+def test_a_page_has_it_beside_samples_or_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = Mock(wraps=profile_file.read_plain)
+    monkeypatch.setattr(profile_file, "read_plain", read)
     stored = RecordFolder(tmp_path / "record")
     stored.save(record())
     stored.close()
@@ -100,6 +104,7 @@ def test_a_page_has_it_beside_samples_or_alone(tmp_path: Path) -> None:
     page = tmp_path / "k.html"
     ran = CliRunner().invoke(report, [str(tmp_path / "record"), "--profile", str(path), "-o", str(page)])
     assert ran.exit_code == 0, ran.output
+    read.assert_called_once()
     found = Page.at(page).chunks["timeline:0"]
     assert found["title"] == "N=4096"
     assert found["slowdown"] == {"recorded": 11.0, "idle": 10.2, "plain": 10.0}
@@ -107,13 +112,17 @@ def test_a_page_has_it_beside_samples_or_alone(tmp_path: Path) -> None:
 
 
 def test_samples_alone_are_no_timeline(tmp_path: Path) -> None:
+    def read(content: Any) -> tuple[list[ProfileFile], Path]:
+        path = written(tmp_path, content)
+        return read_profiles(path), path
+
     samples = {**profile(), "timeline": None}
-    assert timeline_pictures(written(tmp_path, [samples])) == []
+    assert timelines_of(read([samples])[0]) == []
     del samples["timeline"]
-    assert timeline_pictures(written(tmp_path, [samples])) == []
+    assert timelines_of(read([samples])[0]) == []
     with pytest.raises(UsageError, match="no SASS"):
-        profile_measures(record(), written(tmp_path, [samples]))
-    assert profile_measures(record(), written(tmp_path, [profile()])) == []
+        profile_measures(record(), *read([samples]))
+    assert profile_measures(record(), *read([profile()])) == []
 
 
 @pytest.mark.parametrize(
@@ -126,7 +135,7 @@ def test_samples_alone_are_no_timeline(tmp_path: Path) -> None:
     ],
 )
 def test_files_of_another_machine(tmp_path: Path, files: list[str], name: str) -> None:
-    (picture,) = timeline_pictures(written(tmp_path, [profile()]))
+    (picture,) = timelines_of(read_profiles(written(tmp_path, [profile()])))
     picture.in_files(files)
     assert {site.file for site in picture.sites} == {name}
     assert picture.steady is not None
@@ -135,8 +144,8 @@ def test_files_of_another_machine(tmp_path: Path, files: list[str], name: str) -
 
 @pytest.mark.parametrize(
     "content",
-    [{}, [{"title": 3}], [{"title": "t", "timeline": {"unit": "days"}}], [{"title": "t", "timeline": [1]}]],
+    [{}, [profile(title=3)], [profile(timeline={"unit": "days"})], [profile(timeline=[1])]],
 )
 def test_what_is_none(tmp_path: Path, content: Any) -> None:
     with pytest.raises(UsageError, match="is no profile"):
-        timeline_pictures(written(tmp_path, content))
+        read_profiles(written(tmp_path, content))

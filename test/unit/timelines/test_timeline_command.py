@@ -47,6 +47,32 @@ def test_what_cannot_be_is_refused_before_anything_runs(cutecc: Run, options: li
     assert said in ran.stderr
 
 
+SAMPLING = "--period 9 --top 3 --instructions --roofline r.svg"
+IKET = "not with --timeline iket, which samples nothing"
+
+
+@pytest.mark.parametrize(
+    ("options", "refused", "why"),
+    [
+        ("--blocks 1 --warps 0 --sites all --launches 1", "--blocks, --warps, --sites, --launches", "of a timeline"),
+        (f"--device cpu --timeline a.json {SAMPLING}", "--period, --top, --instructions, --roofline", "for a GPU: the"),
+        ("--device cpu --timeline a.json --sites waits --launches 2", "--sites, --launches", "for a GPU: the emulator"),
+        (f"--timeline iket {SAMPLING}", "--period, --top, --instructions, --roofline", IKET),
+        ("--timeline iket --json j --blocks 1 --warps 0 --launches 2", "--blocks, --warps, --launches, --json", IKET),
+    ],
+)
+def test_what_would_be_ignored_is_refused(cutecc: Run, options: str, refused: str, why: str) -> None:
+    assert f"{refused}: {why}" in cutecc("profile", str(FILE), *options.split(), status=2).stderr
+
+
+@pytest.mark.parametrize("timeline", ["iket", "a.json"])
+def test_of_a_record_what_is_for_a_python_file_is_refused(cutecc: Run, tmp_path: Path, timeline: str) -> None:
+    (tmp_path / "k.cutecc").touch()
+    given = ("--entry", "f", "--target", "sm_90a", "--sites", "all", "--no-cache")
+    ran = cutecc("profile", "k.cutecc", "--timeline", timeline, *given, status=2)
+    assert "--entry, --target, --sites, --no-cache: for Python files, and a record is compiled already" in ran.stderr
+
+
 def test_the_pass_is_the_first_on_the_trace() -> None:
     for pipeline, first in (("nvidia", "cute-remove-static-args"), ("open", "number-fragments")):
         options = recording_timeline(CompileOptions(pipeline=pipeline), "waits")
@@ -72,12 +98,12 @@ def test_the_wheel_s_profiler_runs_the_kernel(tmp_path: Path, monkeypatch: pytes
     profiler.chmod(0o755)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(iket, "_profiler", lambda: str(profiler))
-    values = {"sizes": ("M=8",), "seed": 3, "device": "cuda:1", "sites": "waits"}
+    values = {"sizes": ("M=8",), "args": ("alpha=f32=2",), "seed": 3, "device": "cuda:1", "sites": "waits"}
     assert iket.record_by_iket("marked.cutecc", values, None) == 0
     ran = (tmp_path / "ran").read_text()
     assert ran == (
         f"--output-dir marked-iket profile -- {sys.executable} -m cutecc run marked.cutecc --device cuda:1 --quiet "
-        "--size M=8 --seed 3"
+        "--arg alpha=f32=2 --size M=8 --seed 3"
     )
     os.mkdir("marked-iket")
     with pytest.raises(UsageError, match="marked-iket is there already"):
