@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from cutecc.runtime.cuda_bindings import load_bindings
 from cutecc.runtime.workspace import Workspace
 
 ROOT = Path(__file__).parent.parent
@@ -143,9 +144,7 @@ class Gpu:
     """Loads and launches PTX."""
 
     def __init__(self, workspace: Workspace) -> None:
-        from cuda.bindings import driver
-
-        self.workspace, self.driver = workspace, driver
+        self.workspace, self.driver = workspace, load_bindings()
         self.out = workspace.allocate(1 << 20)
         self.big = workspace.allocate(BIG)
         self.other = workspace.allocate(BIG)

@@ -5,7 +5,7 @@
     python tools/bench_timeline.py --json OUT --write               # the tables of docs/benchmarks.md
 
 The kernels and sizes are those of `bench_set.toml` for the lowering, of each the first size; all of their blocks are
-recorded. Whether spans are right say the kernels of `timeline_kernels.py`, which measure their barriers themselves.
+recorded. Whether spans are right say those of `test/gpu/measured_barriers.py`, which measure their barriers themselves.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from cutecc.timelines.timeline import Timeline
 TARGET = "sm_90a"
 DOCUMENT = ROOT / "docs" / "benchmarks.md"
 MARKS = ("<!-- timeline: begin -->", "<!-- timeline: end -->")
-MEASURED = ROOT / "tools" / "timeline_kernels.py"
+MEASURED = ROOT / "test" / "gpu" / "measured_barriers.py"
 BARRIERS = {
     "Threads": "all threads",
     "Named": "named barriers",
@@ -173,14 +173,16 @@ def cost(entry: Entry, level: Level, folder: Path, gpu: Workspace) -> Cost:
 def most_resources(kernel: Kernel) -> tuple[int, int]:
     """Registers and bytes of spills."""
     used = kernel.compilation.resources
-    return max(each.registers for each in used), sum(each.spill_store_bytes + each.spill_load_bytes for each in used)
+    spills = sum((each.spill_store_bytes or 0) + (each.spill_load_bytes or 0) for each in used)
+    return max(each.registers for each in used), spills
 
 
 def agreement(barriers: str, bundle: Path, gpu: Workspace) -> Agreement:
     """Recorded spans beside what the kernel measured of the same waits."""
     kernel = loaded(bundle)
     with gpu.scope():
-        arguments = make_arguments(specs_of(kernel.compilation.signature), [], sizes={})
+        assert kernel.signature is not None
+        arguments = make_arguments(specs_of(kernel.signature), [], sizes={})
         device = DeviceArguments(arguments, gpu)
         device.upload()
         call = kernel.prepare(**device.by_name, stream=gpu.stream)

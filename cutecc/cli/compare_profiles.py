@@ -42,7 +42,11 @@ def compare_files(a: Path, b: Path, values: dict[str, Any]) -> bool:
     for name, option in _OF_RECORDS.items():
         if values[name]:
             raise UsageError(f"--{option} is for two records, and these are profiles")
-    pair = compare_profiles(read_profiles(a), read_profiles(b), (str(a), str(b)))
+    profiles = read_profiles(a), read_profiles(b)
+    for path, found in zip((a, b), profiles, strict=True):
+        if not any(each.kernels for each in found):
+            raise UsageError(f"{path} has no samples to compare: it is a timeline alone, or nothing was sampled")
+    pair = compare_profiles(*profiles, (str(a), str(b)))
     if values["as_json"]:
         click.echo(msgspec.json.format(msgspec.json.encode({"differs": differs(pair), **_dict(pair)})).decode())
         return differs(pair)

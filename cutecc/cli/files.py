@@ -47,9 +47,18 @@ def hints_for(path: str) -> list[str]:
 
 
 def check_output(path: Path | None) -> None:
-    """Raise `UsageError` when a file cannot be written for want of its folder, before there is much to lose."""
-    if path is not None and not path.absolute().parent.is_dir():
+    """Raise `UsageError` when a file cannot or should not be written, before there is much to lose.
+
+    It has no folder, is one, or is a program: nobody asks for the loss of that.
+    """
+    if path is None:
+        return
+    if not path.absolute().parent.is_dir():
         raise UsageError(f"cannot write {path}: there is no folder {path.parent}")
+    if path.is_dir():
+        raise UsageError(f"cannot write {path}: it is a folder")
+    if path.suffix == ".py" and path.exists():
+        raise UsageError(f"cannot write {path}: it is a Python file, which would be lost")
 
 
 def is_ptx(text: str) -> bool:

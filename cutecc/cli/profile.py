@@ -32,7 +32,7 @@ _EPILOG = """\b
 Examples:
   cutecc profile examples/gemm.py --size M=N=K=4096
   cutecc profile gemm.cutecc --size M=N=K=4096 --instructions
-  cutecc profile gemm.cutecc --size M=N=K=1024 --size M=N=K=4096 --roofline gemm.svg
+  cutecc profile gemm.cutecc --size M=N=K=1024,4096 --roofline gemm.svg
   cutecc profile -- python serve.py --steps 10
 
 A program is any Python program: every kernel that it runs is sampled, whoever compiled it. It has lines where it was

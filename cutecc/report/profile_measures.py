@@ -26,6 +26,7 @@ def profile_measures(compilation: Compilation, profiles: Sequence[ProfileFile], 
     """
     functions = Code(compilation).functions_by_file
     if _are_timelines(profiles):
+        _check_sites(compilation, profiles, path)
         return []
     named = {each.name: each for found in functions.values() for each in found}
     if not named:
@@ -64,6 +65,14 @@ def fitting(
 def _are_timelines(profiles: Sequence[ProfileFile]) -> bool:
     """Whether nothing was sampled, but something recorded."""
     return any(each.timeline for each in profiles) and not any(each.kernels for each in profiles)
+
+
+def _check_sites(compilation: Compilation, profiles: Sequence[ProfileFile], path: Path) -> None:
+    """Raise `UsageError` where a timeline has no site in the record's own file: it is of another kernel."""
+    own = Path(compilation.source or "-").name
+    seen = {Path(site.file).name for each in profiles if each.timeline for site in each.timeline.sites if site.file}
+    if own.endswith(".py") and seen and own not in seen:
+        raise UsageError(f"{path} is a timeline of {', '.join(sorted(seen))}, and the record is of {own}")
 
 
 def _no_kernel(path: Path, profiles: Sequence[ProfileFile]) -> UsageError:
