@@ -234,20 +234,26 @@ def _left(compilation: Compilation, found: Explanation, names: dict[int, str]) -
     return f"nothing left{of_loop}: {last.kind} by {by}"
 
 
+_CODE_COPIES = {
+    "LLVM": ("PTX", "the code generator unrolled its loop, and what is left over counts"),
+    "ptxas": ("SASS", "ptxas unrolled its loop, or takes several instructions for one"),
+}
+"""Counts of code say no more than that."""
+
+
 def _copies(found: Explanation, names: dict[int, str]) -> Iterator[str]:
     for each in found.history.copies:
-        by = {
-            "trace": f"the trace: Python runs the loop, and the first module has {each.times} copies",
-            "pass": names.get(each.step, str(each.step)),
-            "LLVM": f"LLVM: PTX has {each.times} copies",
-            "ptxas": f"ptxas: SASS has {each.times} copies",
-        }[each.by]
-        if each.body is None:
-            yield f"unrolled ×{each.times} by {by}"
-            continue
-        first, last = each.body
+        first, last = each.body or (0, 0)
         lines = f"line {first}" if first == last else f"lines {first} to {last}"
-        yield f"the loop's body, {lines}, is unrolled ×{each.times} by {by}"
+        what = f"the loop's body, {lines}, " if each.body else ""
+        if each.by in _CODE_COPIES:
+            code, why = _CODE_COPIES[each.by]
+            yield f"{what}is there ×{each.times} in {code}: {why}"
+            continue
+        by = names.get(each.step, str(each.step))
+        if each.by == "trace":
+            by = f"the trace: Python runs the loop, and the first module has {each.times} copies"
+        yield f"{what}{'is ' if what else ''}unrolled ×{each.times} by {by}"
 
 
 def _instructions(label: str, instructions: list[Instruction], rows: Iterable[str], most: int | None) -> Iterator[str]:

@@ -164,8 +164,10 @@ def _of_lines(
         counts = Counter(
             count for (place, _), count in names.items() if not inside.isdisjoint(frames.lines(places[place]))
         )
-        if 2 * counts.total() > len(names) and (times := _most_common(counts)) > 1:
-            found[line] = times
+        # An expression may make several of an operation in each turn: what is there least often says how many turns.
+        several = [count for count in counts if count > 1]
+        if several and 2 * sum(counts[count] for count in several) > len(names):
+            found[line] = min(several)
     return found
 
 

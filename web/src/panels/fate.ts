@@ -37,5 +37,8 @@ function isThere({ by, step: made }: Copies, step: number | null): boolean {
 
 /** In words how many copies there are, and who made them. */
 export function unrolledBy({ by, times, step }: Copies, name: (step: number) => string): string {
-  return `unrolled ×${times} by ${by === "pass" ? name(step ?? 0) : by === "trace" ? "the trace" : by}`;
+  // Counts of code say no more than that: what is left over of a loop counts, and ptxas takes several for one.
+  if (by === "LLVM") return `there ×${times} in PTX, as turns of its loop`;
+  if (by === "ptxas") return `there ×${times} in SASS, as turns of its loop or several for one`;
+  return `unrolled ×${times} by ${by === "pass" ? name(step ?? 0) : "the trace"}`;
 }
