@@ -41,7 +41,7 @@ def assumptions(program: Program) -> list[str]:
     lines = dict.fromkeys(_line(each) for each in LoadedData(program).decided())
     if not lines:
         return []
-    return [f"which instructions of {', '.join(lines)} are executed depends on data: those that are on zeros"]
+    return [f"what is executed at {', '.join(lines)} depends on data; here it is as on zeros"]
 
 
 def _line(operation: Operation) -> str:

@@ -75,7 +75,7 @@ def test_what_branches_do_is_said(cutecc_in: Run, tmp_path: Path) -> None:
     """A sine takes a slow path by its argument."""
     file, out = ROOT / "test" / "kernels" / "math_functions.py", tmp_path / "estimate.json"
     text = cutecc_in(tmp_path, "estimate", file, "--size", "N=4096", "--json", out).stdout
-    said = "which instructions of line 41, line 43 are executed depends on data: those that are on zeros"
+    said = "what is executed at line 41, line 43 depends on data; here it is as on zeros"
     assert f"assumed: {said}" in " ".join(text.split())
     assert json.loads(out.read_text())[0]["launches"][0]["assumptions"] == [said]
 
