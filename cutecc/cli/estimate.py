@@ -36,7 +36,7 @@ _device_option = apply_all(
 def estimate(context: click.Context, input_: str, **values: Any) -> None:
     """Estimate a kernel's time on a GPU that need not be here, and say what it is bound by.
 
-    What depends on data, or on what was not measured, is refused.
+    Loops and addresses that depend on data, and what was not measured, are refused; branches that do are named.
     """
     from cutecc.cli.console import Console
     from cutecc.cli.estimate_text import show

@@ -59,6 +59,7 @@ def _lines(launch: LaunchEstimate) -> Iterator[str]:
     if waits:
         yield f"  warps wait for: {', '.join(waits)}"
     yield f"  {_filling(launch)}"
+    yield from (f"  assumed: {each}" for each in launch.assumptions)
 
 
 def _filling(launch: LaunchEstimate) -> str:

@@ -10,20 +10,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from cutecc.emulator.checks.registers import accumulators_of, guard_of, uses_of
 from cutecc.emulator.counters.classes import matrix_kind, matrix_work
 from cutecc.estimating.devices import SCHEDULERS
-from cutecc.ptx.syntax import Special, Symbol, registers_in
+from cutecc.ptx.syntax import Special, Symbol
 
 if TYPE_CHECKING:
+    from cutecc.emulator.checks.registers import Use
     from cutecc.emulator.instructions.form import Form
     from cutecc.emulator.instructions.operation import Operation
+    from cutecc.emulator.machine.program import Program
     from cutecc.estimating.devices import Device
 
 Kind = Literal[
     "compute", "load", "store", "shared", "copy", "commit", "wait", "barrier", "arrive_barrier", "init", "arrive",
     "arrive_expect", "expect",
     "mwait", "product", "commit_products", "wait_products", "bulk_load", "bulk_store", "commit_bulk", "wait_bulk",
-    "atomic", "fence", "cluster_arrive", "cluster_wait", "copy_arrive",
+    "fence", "cluster_arrive", "cluster_wait", "copy_arrive",
 ]  # fmt: skip
 PIPES = ("alu", "fma", "xu", "fp64", "tensor")
 """Of which each of the four schedulers has its own."""
@@ -43,7 +46,7 @@ class Cost:
     latency: float
     """Cycles from its issue to its result."""
     reads: tuple[int, ...]
-    """Registers, by number."""
+    """Registers, by slot."""
     writes: tuple[int, ...]
     number: int = 0
     """Of a wait, how many groups may be left; of a bulk store, whether it adds to what is there."""
@@ -67,56 +70,19 @@ def _wavefronts(form: Form) -> float:
 _CONSTANT = 30.0
 """Cycles of a load from constant memory, and of a special register."""
 _FREE = ("mov", "cvta", "prefetch", "pragma", "isspacep", "setmaxnreg", "prefetchu", "fence", "griddepcontrol")
-_WITHOUT_RESULT = (
-    "st",
-    "bar",
-    "barrier",
-    "cp",
-    "red",
-    "prefetch",
-    "prefetchu",
-    "fence",
-    "bra",
-    "ret",
-    "exit",
-    "nanosleep",
-)
 _APPROXIMATE = ("ex2", "lg2", "sin", "cos", "tanh", "rcp", "rsqrt", "sqrt")
 _WIDE = ("u64", "s64", "b64")
 
 
-def costs_of(operations: list[Operation], device: Device) -> list[Cost]:
+def costs_of(program: Program, device: Device) -> list[Cost]:
     """Of each instruction of a program."""
-    numbers: dict[str, int] = {}
     first: dict[int, int] = {}
-    for each in operations:
+    for each in program.operations:
         first.setdefault(id(each.scope), each.index)
-    return [_cost(each, device, numbers, each.index - first[id(each.scope)]) for each in operations]
-
-
-def _numbers(names: list[str], numbers: dict[str, int]) -> tuple[int, ...]:
-    return tuple(dict.fromkeys(numbers.setdefault(name, len(numbers)) for name in names))
-
-
-def registers_of_operation(operation: Operation) -> tuple[list[str], list[str]]:
-    """Those that are read, and those that are written."""
-    instruction, form = operation.instruction, operation.form
-    operands = instruction.operands
-    has_result = bool(operands) and form.opcode not in _WITHOUT_RESULT and not _is_plain(form)
-    written = list(registers_in(operands[:1])) if has_result else []
-    read = list(registers_in(operands[1:] if has_result else operands))
-    if form.opcode == "wgmma" and written:
-        read += written
-    if instruction.guard is not None:
-        read.append(instruction.guard.register.name)
-    return read, written
-
-
-def _is_plain(form: Form) -> bool:
-    """Whether no operand of it is a result."""
-    if form.opcode == "wgmma":
-        return not form.has("mma_async")
-    return form.opcode == "mbarrier" and form.modifiers[0] in ("init", "inval", "expect_tx", "complete_tx")
+    return [
+        _cost(each, use, device, each.index - first[id(each.scope)])
+        for each, use in zip(program.operations, uses_of(program), strict=True)
+    ]
 
 
 _PREDICATED = 12
@@ -131,8 +97,7 @@ def _is_fork(operation: Operation, place: int) -> bool:
     return not targets or any(target - place > _PREDICATED for target in targets)
 
 
-def _cost(operation: Operation, device: Device, numbers: dict[str, int], place: int) -> Cost:
-    read, written = registers_of_operation(operation)
+def _cost(operation: Operation, use: Use, device: Device, place: int) -> Cost:
     kind, slots, pipe, busy, latency = _of_form(operation, device)
     form, location = operation.form, operation.instruction.location
     number = 0
@@ -146,8 +111,8 @@ def _cost(operation: Operation, device: Device, numbers: dict[str, int], place: 
         -1 if pipe is None else PIPES.index(pipe),
         busy,
         latency,
-        _numbers(read, numbers),
-        _numbers(written, numbers),
+        tuple(use.reads | guard_of(operation) | accumulators_of(operation)),
+        tuple(use.writes),
         number,
         not any(each in ("cg", "cv", "volatile", "acquire", "relaxed") for each in form.modifiers),
         location.line if location else None,
@@ -169,12 +134,6 @@ def _of_form(operation: Operation, device: Device) -> _Costs:
     if opcode in _FREE:
         return "fence" if opcode == "fence" else "compute", 0.0, None, 0.0, 0.0
     return _FAMILIES.get(opcode, _of_arithmetic)(form, device)
-
-
-def _of_atomic(form: Form, device: Device) -> _Costs:
-    if any(each.startswith("shared") for each in form.modifiers):
-        return "shared", 1.0, None, 0.0, device.latency("atom.shared")
-    return "atomic", 1.0, None, 0.0, device.latency("global.l2")
 
 
 def _of_exchange(form: Form, device: Device) -> _Costs:
@@ -325,7 +284,6 @@ def _of_conversion(form: Form, device: Device) -> _Costs:
 
 _FAMILIES: dict[str, Callable[[Form, Device], _Costs]] = {
     **dict.fromkeys(("ld", "ldu", "st"), _of_access),
-    **dict.fromkeys(("atom", "red"), _of_atomic),
     **dict.fromkeys(("ldmatrix", "stmatrix"), _of_matrix),
     **dict.fromkeys(("bar", "barrier"), _of_barrier),
     **dict.fromkeys(("shfl", "vote", "match", "redux", "activemask", "elect"), _of_exchange),

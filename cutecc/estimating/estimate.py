@@ -11,7 +11,7 @@ from cutecc.errors import EstimateError, UsageError
 from cutecc.estimating.costs import PIPES, costs_of
 from cutecc.estimating.devices import Device, device
 from cutecc.estimating.multiprocessor import Multiprocessor
-from cutecc.estimating.refusals import check_cache, check_copies, check_launch, check_within_reach
+from cutecc.estimating.refusals import assumptions, check_cache, check_copies, check_launch, check_within_reach
 from cutecc.estimating.results import Estimate, LaunchEstimate
 from cutecc.estimating.scheduling import Item, scheduled
 from cutecc.estimating.state import Outcome, Rates
@@ -25,10 +25,9 @@ from cutecc.target import Target
 
 if TYPE_CHECKING:
     from cutecc.arguments.specs import Spec
-    from cutecc.emulator.machine.program import Program
     from cutecc.estimating.costs import Cost
     from cutecc.kernel import Kernel
-    from cutecc.record import Occupancy
+    from cutecc.record import KernelResources, Occupancy
     from cutecc.runtime.launch import Launch
 
 LEAST_STEPS, MOST_STEPS = 50_000, 150_000
@@ -90,10 +89,12 @@ def estimates(
         specs = specs_of(kernel.signature)
     arguments = blank_arguments(specs, sizes or {})
 
-    def resident(program: Program, launch: Launch) -> int:
-        return _occupancy(kernel, program, launch).blocks_per_sm
+    def resident(launch: Launch) -> int:
+        return _occupancy(kernel, launch).blocks_per_sm
 
     traced = trace_call(kernel, arguments, check_within_reach, resident, chosen[0].processors)
+    if not traced:
+        raise EstimateError("no estimate: the call launches nothing", hints=["give sizes at which its grid has blocks"])
     return [_estimated(kernel, traced, on, sizes or {}) for on in chosen]
 
 
@@ -129,13 +130,18 @@ def capability_of(name: str) -> tuple[int, int]:
     return _capability(device(name))
 
 
-def _occupancy(kernel: Kernel, program: Program, launch: Launch) -> Occupancy:
-    used = next((each for each in kernel.compilation.resources if each.kernel == launch.kernel.name), None)
-    if used is None:
-        raise EstimateError(
-            f"no estimate: the record of {kernel.compilation.name} does not say what registers it takes",
-            hints=["compile it with CompileOptions(observe=True)"],
-        )
+def _resources(kernel: Kernel, launch: Launch) -> KernelResources:
+    for each in kernel.compilation.resources:
+        if each.kernel == launch.kernel.name:
+            return each
+    raise EstimateError(
+        f"no estimate: the record of {kernel.compilation.name} does not say what registers it takes",
+        hints=["compile it with CompileOptions(observe=True)"],
+    )
+
+
+def _occupancy(kernel: Kernel, launch: Launch) -> Occupancy:
+    used = _resources(kernel, launch)
     return occupancy(
         Target.of_ptx(kernel.compilation.target),
         registers=used.registers,
@@ -147,13 +153,12 @@ def _occupancy(kernel: Kernel, program: Program, launch: Launch) -> Occupancy:
 
 def _launch(kernel: Kernel, traced: TracedLaunch, on: Device) -> LaunchEstimate:
     launch, program = traced.launch, traced.program
-    fit = _occupancy(kernel, program, launch)
-    used = next(each for each in kernel.compilation.resources if each.kernel == launch.kernel.name)
+    fit, used = _occupancy(kernel, launch), _resources(kernel, launch)
     check_launch([each.steps for each in traced.blocks], _waves(traced, fit, on), traced.cluster_blocks)
     together = min(traced.grid_blocks, fit.blocks_per_sm * on.processors)
     asked, different = _reads(traced.blocks)
     check_cache(together * SECTOR * asked, together * SECTOR * different, on.l2_bytes)
-    costs = costs_of(program.operations, on)
+    costs = costs_of(program, on)
     traffic = Traffic(traced.read, traced.sizes, traced.sharing, traced.written)
     shared = used.shared_static_bytes + launch.shared_bytes
     rates = rates_of(on, traffic, on.clock(_busy_tensor(costs)), traced.grid_blocks, fit.blocks_per_sm, shared)
@@ -245,4 +250,5 @@ def _told(traced: TracedLaunch, fit: Occupancy, simulated: Outcome, clock: float
         _waves(traced, fit, on),
         simulated.total_steps,
         simulated.steps,
+        assumptions(traced.program),
     )

@@ -11,11 +11,13 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 
+from cutecc.errors import EstimateError
 from cutecc.estimating.costs import PIPES, Cost
 from cutecc.estimating.devices import SCHEDULERS
+from cutecc.estimating.mbarriers import Mbarriers
 from cutecc.estimating.memory_queues import MemoryQueues, keys_of
 from cutecc.estimating.scheduling import Item
-from cutecc.estimating.state import Block, Mbarrier, Outcome, Rates, Warp
+from cutecc.estimating.state import Block, Outcome, Rates, Warp
 from cutecc.estimating.trace import Access
 
 _QUEUED = 48.0
@@ -46,16 +48,16 @@ class Multiprocessor:
         self._busy: defaultdict[str, float] = defaultdict(float)
         self._waits: defaultdict[str, float] = defaultdict(float)
         self._memory = MemoryQueues(rates, self._busy)
+        self._running: dict[Warp, None] = {}
+        """Those of blocks that have begun, until they have ended."""
         self._started = 0.0
         self._next_scheduler = 0
         self._end = 0.0
-        self._turns: dict[int | None, list[float]] = {}
-        self._leader: Warp | None = None
+        mbarriers = self._mbarriers = Mbarriers(rates, self._waits, self._push)
         self._actions: dict[str, Callable[[Warp, Cost, Access, float], float | None]] = {
             "compute": self._nothing,
             "fence": self._nothing,
             "load": self._load,
-            "atomic": self._load,
             "store": self._store,
             "shared": self._shared,
             "copy": self._copy,
@@ -63,12 +65,12 @@ class Multiprocessor:
             "wait": self._wait,
             "barrier": self._barrier,
             "arrive_barrier": self._arrive_barrier,
-            "init": self._init,
-            "arrive": self._arrive,
-            "arrive_expect": self._arrive_expect,
-            "expect": self._expect,
-            "copy_arrive": self._copy_arrive,
-            "mwait": self._mwait,
+            "init": mbarriers.init,
+            "arrive": mbarriers.arrive,
+            "arrive_expect": mbarriers.arrive_expect,
+            "expect": mbarriers.expect,
+            "copy_arrive": mbarriers.copy_arrive,
+            "mwait": mbarriers.wait,
             "product": self._product,
             "commit_products": self._commit_products,
             "wait_products": self._wait_products,
@@ -83,7 +85,10 @@ class Multiprocessor:
             self._begin(0.0)
 
     def run(self) -> Outcome:
-        """Until all blocks have ended, or so many steps are done that the rest is known."""
+        """Until all blocks have ended, or so many steps are done that the rest is known.
+
+        Raises `EstimateError` where warps wait for what never comes.
+        """
         heap = self._heap
         marks: list[tuple[float, int]] = []
         done, mark, every = 0, 0, max(1, self._most_steps // 16)
@@ -99,6 +104,8 @@ class Multiprocessor:
                 if done >= mark:
                     marks.append((time, done))
                     mark += every
+        if not heap and self._running:
+            raise _stuck(next(iter(self._running)))
         return self._outcome(time, done, marks)
 
     def _advance(self, warp: Warp, time: float) -> bool:
@@ -151,18 +158,8 @@ class Multiprocessor:
             for name, value in self._busy.items()
         }
         waits = {name: value * scale for name, value in self._waits.items()}
-        period, line = self._period()
+        period, line = self._mbarriers.period()
         return Outcome(cycles, busy, done, self._total_steps, waits, period, line)
-
-    def _period(self) -> tuple[float, int | None]:
-        """Of the instruction that waits at an mbarrier most often."""
-        if not self._turns:
-            return 0.0, None
-        line, times = max(self._turns.items(), key=lambda item: len(item[1]))
-        if len(times) < 6:
-            return 0.0, None
-        middle = times[len(times) // 3 :]
-        return (middle[-1] - middle[0]) / (len(middle) - 1), line
 
     def _push(self, time: float, what: Warp | Callable[[float], None]) -> None:
         self._number += 1
@@ -180,10 +177,12 @@ class Multiprocessor:
         block = Block(len(warps), number)
         for index, steps in enumerate(warps):
             warp = Warp(block, steps, (self._next_scheduler + index) % SCHEDULERS)
+            self._running[warp] = None
             self._push(time + self._rates.start, warp)
         self._next_scheduler = (self._next_scheduler + len(warps)) % SCHEDULERS
 
     def _exit(self, warp: Warp, time: float) -> None:
+        del self._running[warp]
         block = warp.block
         block.live -= 1
         for number in list(block.barriers):
@@ -265,76 +264,6 @@ class Multiprocessor:
             each.time = time
             self._push(time + self._rates.barrier, each)
 
-    # mbarriers.
-
-    def _mbarrier(self, warp: Warp, address: int) -> Mbarrier:
-        found = warp.block.mbarriers.get(address)
-        if found is None:
-            found = warp.block.mbarriers[address] = Mbarrier(1, 1)
-        return found
-
-    def _init(self, warp: Warp, cost: Cost, access: Access, start: float) -> float | None:
-        warp.block.mbarriers[access.barrier] = Mbarrier(access.number, access.number)
-        return start
-
-    def _arrive(self, warp: Warp, cost: Cost, access: Access, start: float) -> float | None:
-        if access.barrier >= 0:
-            barrier = self._mbarrier(warp, access.barrier)
-            barrier.pending -= access.threads * max(1, access.number)
-            self._look(barrier, start)
-        return start
-
-    def _arrive_expect(self, warp: Warp, cost: Cost, access: Access, start: float) -> float | None:
-        if access.barrier >= 0:
-            barrier = self._mbarrier(warp, access.barrier)
-            barrier.bytes += access.threads * access.number
-            barrier.pending -= access.threads
-            self._look(barrier, start)
-        return start
-
-    def _expect(self, warp: Warp, cost: Cost, access: Access, start: float) -> float | None:
-        if access.barrier >= 0:
-            self._mbarrier(warp, access.barrier).bytes += access.threads * access.number
-        return start
-
-    def _copy_arrive(self, warp: Warp, cost: Cost, access: Access, start: float) -> float | None:
-        if access.barrier >= 0:
-            barrier = self._mbarrier(warp, access.barrier)
-
-            def arrive(time: float) -> None:
-                barrier.pending -= access.threads
-                self._look(barrier, time)
-
-            self._push(max(start, warp.copies), arrive)
-        return start
-
-    def _look(self, barrier: Mbarrier, time: float) -> None:
-        """Whether a phase is over."""
-        if barrier.pending > 0 or barrier.bytes > 0:
-            return
-        barrier.pending += barrier.count
-        barrier.phase += 1
-        waiting, barrier.waiting = barrier.waiting, []
-        for parity, warp in waiting:
-            if barrier.phase & 1 != parity:
-                self._waits["mbarriers"] += time - warp.time
-                self._push(time + self._rates.wake, warp)
-            else:
-                barrier.waiting.append((parity, warp))
-
-    def _mwait(self, warp: Warp, cost: Cost, access: Access, start: float) -> float | None:
-        if access.barrier < 0:
-            return start
-        barrier = self._mbarrier(warp, access.barrier)
-        if self._leader is None or self._leader is warp:
-            self._leader = warp if self._leader is None or warp.place < len(warp.steps) else None
-            self._turns.setdefault(cost.line, []).append(start)
-        if barrier.phase & 1 != access.number & 1:
-            return start + self._rates.test
-        warp.time = start
-        barrier.waiting.append((access.number & 1, warp))
-        return None
-
     # Products.
 
     def _product(self, warp: Warp, cost: Cost, access: Access, start: float) -> float | None:
@@ -366,14 +295,7 @@ class Multiprocessor:
         if access.read:
             keys = keys_of(access.read, warp.block)
             there = self._memory.fetch(keys, there, rates.bulk_l2, rates.bulk_dram, rates.bulk)
-        if access.barrier >= 0:
-            barrier, size = self._mbarrier(warp, access.barrier), access.copied
-
-            def complete(time: float) -> None:
-                barrier.bytes -= size
-                self._look(barrier, time)
-
-            self._push(there, complete)
+        self._mbarriers.complete(warp, access, there)
         return start
 
     def _store_bulk(self, warp: Warp, cost: Cost, access: Access, start: float) -> float | None:
@@ -414,3 +336,12 @@ class Multiprocessor:
             return start + 20
         warp.block.cluster_waiting.append(warp)
         return None
+
+
+def _stuck(warp: Warp) -> EstimateError:
+    cost = warp.steps[warp.place - 1][0]
+    where = f"line {cost.line}" if cost.line else "a place of no line"
+    return EstimateError(
+        f"no estimate: the simulated warps come to a stop: one waits at {where} for what never comes",
+        hints=["cutecc bench times it on a GPU"],
+    )

@@ -6,17 +6,13 @@ from typing import TYPE_CHECKING
 
 from cutecc.emulator.waves import cancels_clusters
 from cutecc.errors import EstimateError
-from cutecc.estimating.costs import registers_of_operation
-from cutecc.ptx.syntax import Symbol
+from cutecc.estimating.loaded_data import LoadedData
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
-    from cutecc.emulator.instructions.form import Form
     from cutecc.emulator.instructions.operation import Operation
     from cutecc.emulator.machine.program import Program
-
-_BRANCHES = ("bra", "brx")
 
 
 def check_within_reach(program: Program) -> None:
@@ -30,8 +26,22 @@ def check_within_reach(program: Program) -> None:
     if program.awaits_blocks or cancels_clusters(program):
         operation = program.operations[0]
         raise _refusal(operation, f"blocks of {program.name} wait for each other, or take work from each other")
-    for operation in data_dependent_loops(program):
+    loaded = LoadedData(program)
+    for operation in loaded.loops():
         raise _refusal(operation, f"a data-dependent loop at {_line(operation)}: its turns depend on what memory holds")
+    for operation in loaded.addresses():
+        raise _refusal(
+            operation,
+            f"a data-dependent address at {_line(operation)}: which memory is accessed depends on what memory holds",
+        )
+
+
+def assumptions(program: Program) -> list[str]:
+    """What is taken to be so of a program within reach, where data may say otherwise: which branches are taken."""
+    lines = dict.fromkeys(_line(each) for each in LoadedData(program).decided())
+    if not lines:
+        return []
+    return [f"what is executed at {', '.join(lines)} depends on data; here it is as on zeros"]
 
 
 def _line(operation: Operation) -> str:
@@ -101,61 +111,3 @@ def check_cache(read: float, different: float, l2_bytes: int) -> None:
 
 _AGAIN, _HALF_FULL = 1.3, 0.6
 _BENCH = "cutecc bench times it on a GPU"
-
-
-def data_dependent_loops(program: Program) -> Iterator[Operation]:
-    """The branches that end a loop, or go on with it, by a value that was loaded."""
-    loaded = _loaded_registers(program)
-    branches = list(_branches(program))
-    loops = [(target, operation.index) for operation, target in branches if target <= operation.index]
-    for operation, target in branches:
-        guard, index = operation.instruction.guard, operation.index
-        if guard is None or guard.register.name not in loaded:
-            continue
-        if any(start <= index <= end and (target <= index or target > end) for start, end in loops):
-            yield operation
-
-
-def _branches(program: Program) -> Iterator[tuple[Operation, int]]:
-    """Each but those that poll, with the index of an operation that it goes to."""
-    first: dict[int, int] = {}
-    for each in program.operations:
-        first.setdefault(id(each.scope), each.index)
-    for operation in program.operations:
-        if operation.form.opcode not in _BRANCHES or operation.index in program.polls:
-            continue
-        labels = operation.scope.function.labels
-        for operand in operation.operands:
-            if isinstance(operand, Symbol) and operand.name in labels:
-                yield operation, labels[operand.name] + first[id(operation.scope)]
-
-
-def _loaded_registers(program: Program) -> set[str]:
-    """Registers whose value depends on what global memory holds."""
-    found: set[str] = set()
-    into_shared = False
-    while True:
-        before = len(found), into_shared
-        for operation in program.operations:
-            read, written = registers_of_operation(operation)
-            form = operation.form
-            depends = not found.isdisjoint(read)
-            if form.opcode in ("ld", "ldu") and not _is_of_launch(form):
-                depends = into_shared if _is_shared(form) else True
-            elif form.opcode == "ldmatrix":
-                depends = into_shared
-            elif form.opcode in ("mbarrier", "elect"):
-                depends = False
-            if depends:
-                found.update(written)
-                into_shared = into_shared or (form.opcode == "st" and _is_shared(form))
-        if before == (len(found), into_shared):
-            return found
-
-
-def _is_of_launch(form: Form) -> bool:
-    return any(each.partition("::")[0] in ("param", "const") for each in form.modifiers)
-
-
-def _is_shared(form: Form) -> bool:
-    return any(each.partition("::")[0] == "shared" for each in form.modifiers)

@@ -7,13 +7,13 @@ from typing import Any, Literal
 
 import msgspec
 
-Bound = Literal["tensor", "memory", "issue", "latency"]
+Bound = Literal["tensor", "memory", "shared memory", "issue", "latency"]
 
 RESOURCES: dict[str, Bound] = {
     "tensor cores": "tensor",
     "memory": "memory",
     "L2 cache": "memory",
-    "shared memory": "memory",
+    "shared memory": "shared memory",
     "issue": "issue",
     "integer pipe": "issue",
     "float pipe": "issue",
@@ -52,6 +52,8 @@ class LaunchEstimate(msgspec.Struct, frozen=True):
     """Of all warps of a multiprocessor."""
     simulated: int
     """How many of these; the rest goes on at their pace."""
+    assumptions: list[str]
+    """What is taken to be so where data may say otherwise: which branches are taken."""
 
     @property
     def resource(self) -> str:

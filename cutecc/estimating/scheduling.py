@@ -15,8 +15,8 @@ UNROLLED = 4
 """Turns of a loop that `ptxas` makes one."""
 _LONGEST = 400
 """Instructions that are looked at together."""
-_MOVABLE = frozenset(("compute", "load", "store", "shared", "copy", "atomic"))
-_LATE = frozenset(("load", "shared", "atomic"))
+_MOVABLE = frozenset(("compute", "load", "store", "shared", "copy"))
+_LATE = frozenset(("load", "shared"))
 
 Item = tuple[Cost, Access, tuple[int, ...], int]
 """An instruction, what it asks of memory, the instructions of its warp that it needs, and its number among them."""

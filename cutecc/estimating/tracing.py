@@ -98,7 +98,7 @@ class _Host(EmulatorHost):
 
     traced: list[TracedLaunch] = field(default_factory=list[TracedLaunch])
     check: Callable[[Program], None] = lambda program: None
-    resident: Callable[[Program, Launch], int] = lambda program, launch: 1
+    resident: Callable[[Launch], int] = lambda launch: 1
     processors: int = 1
 
     def launch(self, launch: Launch) -> int:
@@ -113,7 +113,7 @@ class _Host(EmulatorHost):
         names = Names.of(self.variables, launch.kernel.name)
         work = Work(self.ptx, launch, self.options, self.budget, names)
         self.budget.start(MOST_BLOCKS)
-        found = TracedLaunch(program, launch, [], self.resident(program, launch))
+        found = TracedLaunch(program, launch, [], self.resident(launch))
         for wave in _sample(launch):
             if sum(each.steps for each in found.blocks) > _MOST_TRACED or _are_alike(found.blocks):
                 break
@@ -223,7 +223,7 @@ def trace_call(
     kernel: Kernel,
     arguments: Mapping[str, Any],
     check: Callable[[Program], None],
-    resident: Callable[[Program, Launch], int],
+    resident: Callable[[Launch], int],
     processors: int,
 ) -> list[TracedLaunch]:
     """The launches of a call with some blocks of each. `check` may refuse a program; `resident` says how many blocks a

@@ -13,7 +13,7 @@ from cutecc.compilation.request import CompileOptions
 from cutecc.estimating.devices import device, known_devices
 from cutecc.estimating.estimate import estimates
 from cutecc.estimating.refusals import check_cache, check_launch
-from cutecc.estimating.results import RESOURCES, Estimate
+from cutecc.estimating.results import RESOURCES, Estimate, LaunchEstimate
 from cutecc.estimating.traffic import Traffic, memory_rate, rates_of
 from cutecc.kernel import Kernel
 
@@ -69,6 +69,30 @@ def test_the_command_says_it_in_words(cutecc_in: Run, tmp_path: Path) -> None:
     found = json.loads(out.read_text())
     assert [each["sizes"]["M"] for each in found] == [64, 128]
     assert found[0]["launches"][0]["kernel"] == "add_kernel"
+
+
+def test_what_branches_do_is_said(cutecc_in: Run, tmp_path: Path) -> None:
+    """A sine takes a slow path by its argument."""
+    file, out = ROOT / "test" / "kernels" / "math_functions.py", tmp_path / "estimate.json"
+    text = cutecc_in(tmp_path, "estimate", file, "--size", "N=4096", "--json", out).stdout
+    said = "what is executed at line 41, line 43 depends on data; here it is as on zeros"
+    assert f"assumed: {said}" in " ".join(text.split())
+    assert json.loads(out.read_text())[0]["launches"][0]["assumptions"] == [said]
+
+
+def test_a_call_that_launches_nothing_is_refused(add: Kernel) -> None:
+    with pytest.raises(cutecc.EstimateError, match="no estimate: the call launches nothing"):
+        estimated(add, 0, 64)
+
+
+def test_shared_memory_is_a_bound_of_its_own() -> None:
+    def bound(**shares: float) -> str:
+        named = {name.replace("_", " "): share for name, share in shares.items()}
+        return LaunchEstimate("k", 1, 1, 1, named, {}, None, None, (1, 1, 1), 1, 1, [], 1, 1, 1, []).bound
+
+    assert bound(shared_memory=0.9, memory=0.8) == "shared memory"
+    assert bound(memory=0.9, shared_memory=0.8) == "memory"
+    assert bound(shared_memory=0.5) == "latency"
 
 
 @pytest.mark.parametrize(

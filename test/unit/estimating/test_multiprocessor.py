@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cutecc.errors import EstimateError
 from cutecc.estimating.costs import PIPES, Cost, Kind
 from cutecc.estimating.multiprocessor import Multiprocessor
 from cutecc.estimating.scheduling import Item, scheduled
@@ -127,6 +128,31 @@ def test_a_pipeline_has_a_period() -> None:
     # One stage: the copy, what it is late by, the products, and the ways between the two.
     assert found.period == pytest.approx(1024 + 700 + 512 + 55 + 100, rel=0.1)
     assert found.waits["mbarriers"] > found.waits["products"]
+
+
+def test_a_period_is_that_of_the_first_warp_that_waits() -> None:
+    """One whose last instruction is a wait has no other warp's waits counted with its own."""
+    init = (cost("init"), Access(barrier=0, number=1))
+    ready = (cost("mwait"), Access(barrier=0, number=1))
+    step = (cost("compute", latency=100.0), NOTHING)
+    first = items(init, *[step, ready] * 8, chain=True)
+    other = items(*[(cost("compute", latency=3.0), NOTHING)] * 2000, *[ready] * 8, chain=True)
+    alone, both = run(first), run(first, other)
+    assert alone.period == both.period > 100
+    assert run(items(init, *[step, ready] * 5, chain=True)).period == 0
+
+
+def test_warps_that_never_finish_are_refused() -> None:
+    """Of a block that has begun, by the line where the first of them waits."""
+    init = (cost("init"), Access(barrier=0, number=1))
+    wait = (replace(cost("mwait"), line=42), Access(barrier=0, number=0))
+    with pytest.raises(EstimateError, match="one waits at line 42 for what never comes"):
+        run(items(init, wait, (COMPUTE, NOTHING)))
+    barrier = (replace(cost("barrier"), line=7), Access(number=1, threads=64))
+    with pytest.raises(EstimateError, match="one waits at line 7 "):
+        run(items(barrier), items((COMPUTE, NOTHING)))
+    # What is not simulated may still come.
+    assert run(items(init, wait), items(*[(COMPUTE, NOTHING)] * 100), most=50).cycles > 0
 
 
 def test_what_is_not_simulated_goes_on_at_the_same_pace() -> None:
