@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from cutecc.emulator.counters.copies import CopyRequest, is_thread_copy
+from cutecc.emulator.counters.watch import written_width
 from cutecc.emulator.instructions.cp_async import operands_of
 from cutecc.emulator.machine.lanes import WARP
 from cutecc.emulator.machine.watch import AccessKind, Agent, Space, Watch
@@ -100,6 +101,7 @@ class Tracer(Watch):
         self.between: Operation | None = None
         """A bulk copy of rows that begin inside of sectors."""
         self._program = program
+        self._widths = [written_width(operation) for operation in program.operations]
         self._left = most_steps
         self._pending: dict[int, _Pending] = {}
         """By row of the gang that executes."""
@@ -126,6 +128,8 @@ class Tracer(Watch):
     ) -> None:
         if space not in ("global", "shared"):
             return
+        # A request is as wide as the instruction, also where the program uses only some of the elements.
+        size = max(size, self._widths[operation.index])
         for row in lanes.rows:
             mask = lanes.mask[row]
             pending = self._of(row)

@@ -34,7 +34,7 @@ class CounterWatch(Watch):
     def __init__(self, program: Program) -> None:
         self._program = program
         self._counts: list[Counts | None] = [None] * len(program.operations)
-        self._widths: list[int] = [_written_width(operation) for operation in program.operations]
+        self._widths: list[int] = [written_width(operation) for operation in program.operations]
         self._increments = [_is_increment(operation) for operation in program.operations]
         self._guards: list[Reader | None] = [operation.condition() for operation in program.operations]
         self._copies: dict[int, CopyRequest] = {}
@@ -120,7 +120,7 @@ class CounterWatch(Watch):
         return counts
 
 
-def _written_width(operation: Operation) -> int:
+def written_width(operation: Operation) -> int:
     """Bytes that each thread accesses with a vector load, as written, or for a row; 0 for other instructions."""
     form = operation.form
     if form.opcode in _OF_WHOLE_ROWS:

@@ -80,6 +80,12 @@ def test_what_branches_do_is_said(cutecc_in: Run, tmp_path: Path) -> None:
     assert json.loads(out.read_text())[0]["launches"][0]["assumptions"] == [said]
 
 
+def test_a_kernel_whose_simulation_stops_is_refused(cutecc_in: Run, tmp_path: Path) -> None:
+    """Its blocks store to each other's shared memory. It also loads vectors of which three elements are used: whole."""
+    done = cutecc_in(tmp_path, "estimate", ROOT / "test" / "kernels" / "cluster_reduce.py", status=1)
+    assert "one waits at line 79 for what never comes" in done.stderr
+
+
 def test_a_call_that_launches_nothing_is_refused(add: Kernel) -> None:
     with pytest.raises(cutecc.EstimateError, match="no estimate: the call launches nothing"):
         estimated(add, 0, 64)
