@@ -120,6 +120,8 @@ test("a label leads to its branches and a branch to its label, and back", async 
 });
 
 test("definitions and uses of a register, at the caret and where it is pointed at", async ({ page: tab }) => {
+  // A dozen keys, each of which asks again who reads and writes, take long on a machine with other work.
+  test.slow();
   await openSass(tab, "spilling", SPILLING);
   const thread = editor(tab).locator(".cm-line").filter({ hasText: "SR_TID.X" });
   await thread.click({ position: { x: 3, y: 5 } });
