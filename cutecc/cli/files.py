@@ -56,7 +56,7 @@ def check_output(path: Path | None) -> None:
     if not path.absolute().parent.is_dir():
         raise UsageError(f"cannot write {path}: there is no folder {path.parent}")
     if path.is_dir():
-        raise UsageError(f"cannot write {path}: it is a folder")
+        raise UsageError(f"cannot write {path}: Is a directory")
     if path.suffix == ".py" and path.exists():
         raise UsageError(f"cannot write {path}: it is a Python file, which would be lost")
 

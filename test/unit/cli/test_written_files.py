@@ -16,7 +16,7 @@ def test_a_program_and_a_folder_are_no_output(tmp_path: Path) -> None:
     program.write_text("# a kernel\n")
     with pytest.raises(UsageError, match="it is a Python file, which would be lost"):
         check_output(program)
-    with pytest.raises(UsageError, match="it is a folder"):
+    with pytest.raises(UsageError, match="Is a directory"):
         check_output(tmp_path)
     with pytest.raises(UsageError, match="there is no folder"):
         check_output(tmp_path / "no" / "a.json")
