@@ -25,6 +25,7 @@ from typing import Any
 import msgspec
 import numpy as np
 from bench_lowering import ROOT, SET, Entry, entries
+from marked_sections import write_section
 
 import cutecc
 from cutecc.benchmarking.running import cache_state, sets_needed
@@ -280,9 +281,7 @@ def main() -> None:
         table = table_of(msgspec.json.decode(choice.json.read_bytes(), type=list[Estimated]))
         print(table)
         if choice.write:
-            text = DOCUMENT.read_text()
-            before, after = text.index(MARKS[0]) + len(MARKS[0]), text.index(MARKS[1])
-            DOCUMENT.write_text(f"{text[:before]}\n{table}{text[after:]}")
+            write_section(DOCUMENT, MARKS, table)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from typing import Any
 
 import msgspec
 from bench_lowering import ROOT, Entry, entries, parse_sizes
+from marked_sections import write_section
 
 import cutecc
 from cutecc.compilation.request import CompileOptions
@@ -95,9 +96,7 @@ def main() -> None:
         table = table_of(msgspec.json.decode(choice.json.read_bytes(), type=Results))
         print(table)
         if choice.write:
-            text = DOCUMENT.read_text()
-            before, after = text.index(MARKS[0]) + len(MARKS[0]), text.index(MARKS[1])
-            DOCUMENT.write_text(f"{text[:before]}\n{table}{text[after:]}")
+            write_section(DOCUMENT, MARKS, table)
 
 
 def compile_all(folder: Path, chosen: list[Entry]) -> None:

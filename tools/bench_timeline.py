@@ -20,6 +20,7 @@ import msgspec
 import numpy as np
 from bench_lowering import ROOT, Entry, entries
 from bench_profile import arguments_of, loaded
+from marked_sections import write_section
 
 import cutecc
 from cutecc.compilation.request import CompileOptions, recording_timeline
@@ -107,9 +108,7 @@ def main() -> None:
         table = tables_of(msgspec.json.decode(choice.json.read_bytes(), type=Results))
         print(table)
         if choice.write:
-            text = DOCUMENT.read_text()
-            before, after = text.index(MARKS[0]) + len(MARKS[0]), text.index(MARKS[1])
-            DOCUMENT.write_text(f"{text[:before]}\n{table}{text[after:]}")
+            write_section(DOCUMENT, MARKS, table)
 
 
 def compile_all(folder: Path, chosen: list[Entry]) -> None:
