@@ -31,6 +31,8 @@ def record_by_iket(input_: str, values: dict[str, Any], options: CompileOptions 
     from cutecc.support.forks import TemporaryFolder
     from cutecc.watching.running import run
 
+    if values["device"] == "cpu":
+        raise UsageError("run-iket is for GPUs", hints=["--timeline FILE.pftrace --device cpu is of the emulator"])
     profiler = _profiler()
     with TemporaryFolder() as folder:
         bundle = input_ if is_record(input_) else str(Path(folder) / "marked.cutecc")

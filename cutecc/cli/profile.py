@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,13 +19,15 @@ from cutecc.cli.options import compiler_options, given_compile_options, subject_
 from cutecc.cli.profile_options import refuse_for_kernel, refuse_for_program
 from cutecc.cli.sizes import settle
 from cutecc.cli.timeline import check_timeline, emulate_timeline, record_timeline, timeline_options
-from cutecc.errors import Error, UsageError
+from cutecc.errors import Error, ProfilingError, UsageError
 from cutecc.support.output_file import write_output
 
 if TYPE_CHECKING:
     from cutecc.cli.subject import Subject
     from cutecc.kernel import Kernel
+    from cutecc.profiling.kernels import ProfiledKernel
     from cutecc.profiling.results import Profiled
+    from cutecc.profiling.samples import Samples
     from cutecc.runtime.workspace import Workspace
 
 _EPILOG = """\b
@@ -139,7 +141,6 @@ def _sample(
     from cutecc.harness.arguments import make_arguments
     from cutecc.harness.on_device import DeviceArguments
     from cutecc.profiling.limits import fillings, limits_of
-    from cutecc.profiling.profile import Profile
     from cutecc.profiling.results import Profiled
 
     arguments = make_arguments(subject.specs, subject.workload.outputs, sizes=sizes, exact_alignment=False)
@@ -163,14 +164,29 @@ def _sample(
         if recording:
             recorded = prepared(recording, device, **memory.by_name)
             timeline = record_timeline(recorded, None if recording is subject.kernel else call, device, values)
-        with Profile(period=values["period"] or _PERIOD) as found:
+        samples, kernels = sampled(call, launches, device, values["period"] or _PERIOD, is_needed=timeline is None)
+        filled = fillings(subject.kernel.compilation, getattr(call, "launches", ()), device.multiprocessors)
+    return Profiled(_title(arguments.sizes), samples, kernels, limits_of(measured, filled), launches, timeline)
+
+
+def sampled(
+    call: Callable[[], object], launches: int, device: Workspace, period: int, *, is_needed: bool
+) -> tuple[Samples, Sequence[ProfiledKernel]]:
+    """Samples of so many launches, and their kernels. Where there can be none, a note, or the error if they are needed."""
+    from cutecc.profiling.profile import Profile
+    from cutecc.profiling.samples import Samples
+
+    try:
+        with Profile(period=period) as found:
             for _ in range(launches):
                 call()
             device.synchronize()
-        filled = fillings(subject.kernel.compilation, getattr(call, "launches", ()), device.multiprocessors)
-    return Profiled(
-        _title(arguments.sizes), found.samples, found.kernels, limits_of(measured, filled), launches, timeline
-    )
+        return found.samples, found.kernels
+    except ProfilingError as error:
+        if is_needed:
+            raise
+        click.echo(f"note: nothing is sampled: {error.message}", err=True)
+        return Samples(device.name, device.compute_capability, 1 << period, 0.0, os.getpid(), []), []
 
 
 def _emulated(subject: Subject, sizes: dict[str, int], values: dict[str, Any]) -> Profiled:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -69,9 +70,8 @@ def check_timeline(values: dict[str, Any]) -> None:
     if values["timeline"]:
         check_name(values["timeline"])
         check_output(values["timeline"])
-        return
-    if given := [f"--{name}" for name in ("blocks", "warps") if values[name] is not None]:
-        raise UsageError(f"{', '.join(given)}: of a timeline, and --timeline FILE is not given")
+        if values["json_file"] and values["timeline"].absolute() == values["json_file"].absolute():
+            raise UsageError(f"--timeline and --json name the same file, {values['timeline']}")
 
 
 def record_timeline(
@@ -80,7 +80,6 @@ def record_timeline(
     """Record a call that is prepared, and time it beside `plain`. Raises `ProfilingError`, `LaunchError`."""
     from cutecc.timelines.recording import Recorder
     from cutecc.timelines.records import timeline_of
-    from cutecc.timelines.roles import with_roles
     from cutecc.timelines.slowdown import measure_slowdown
 
     with device.scope():
@@ -88,7 +87,7 @@ def record_timeline(
         call()
         records = [each for number in range(values["launches"]) for each in recorder.record(number)]
         slowdown = measure_slowdown(device, recorder, call, plain)
-    return with_roles(timeline_of(records, device.name, slowdown=slowdown))
+    return timeline_of(records, device.name, slowdown=slowdown)
 
 
 def emulate_timeline(subject: Subject, arguments: Arguments, values: dict[str, Any]) -> Timeline:
@@ -97,16 +96,16 @@ def emulate_timeline(subject: Subject, arguments: Arguments, values: dict[str, A
     from cutecc.timelines.emulated import emulated_timeline
 
     chosen = selection(values)
-    blocks = None if chosen.blocks is None else BlockSample.parse(range(chosen.first, chosen.first + chosen.blocks))
+    sample = None if chosen.blocks is None else BlockSample.parse(range(chosen.first, chosen.first + chosen.blocks))
     on_cpu = arguments.mapped(lambda tensor: tensor.codes)
     timeline, _ = emulated_timeline(
-        subject.kernel.emulator, on_cpu, EmulatorOptions(blocks=blocks, seed=values["seed"])
+        subject.kernel.emulator, on_cpu, EmulatorOptions(blocks=sample, seed=values["seed"])
     )
-    for block in timeline.blocks:
-        block.lanes[:] = [lane for lane in block.lanes if chosen.warps >> lane.warp & 1]
-    if timeline.blocks and not any(block.lanes for block in timeline.blocks):
+    lanes = [[lane for lane in block.lanes if chosen.warps >> lane.warp & 1] for block in timeline.blocks]
+    blocks = [replace(block, lanes=kept) for block, kept in zip(timeline.blocks, lanes, strict=True) if kept]
+    if timeline.blocks and not blocks:
         raise UsageError("--warps: none of these warps is there")
-    return timeline
+    return replace(timeline, blocks=blocks)
 
 
 def _range(option: str, text: str, end: int) -> range:

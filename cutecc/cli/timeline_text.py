@@ -47,15 +47,15 @@ def show(timeline: Timeline, file: Path, console: Console) -> None:
     unit = "ns" if timeline.unit == "ns" else "instructions"
     if steady is not None:
         path = shares_of(steady.path, timeline.sites)
-        blocks = f"{steady.blocks} block{'' if steady.blocks == 1 else 's'}"
+        of = f"{steady.blocks} block{'' if steady.blocks == 1 else 's'}"
         for left in steady.left_out:
             console.say(f"note: {left}")
-        console.say(f"a period of {steady.period:,.0f} {unit}, the median of {steady.periods:,} in {blocks}, hangs on")
+        console.say(f"a period of {steady.period:,.0f} {unit}, the median of {steady.periods:,} in {of}, hangs on")
     else:
         block = _median_block(timeline.blocks)
         path = shares_of(critical_path(block, timeline.sites, timeline.unit), timeline.sites)
         console.say(f"no period: {why}")
-        console.say(f"block {block.block:,}, of {_length(block):,.0f} {unit}, hangs on")
+        console.say(f"block {block.block:,}, of {block.duration:,.0f} {unit}, hangs on")
     for line in _shares(path):
         console.say(line)
 
@@ -85,9 +85,5 @@ def _shares(path: Sequence[Share]) -> Iterator[str]:
 
 
 def _median_block(blocks: Sequence[BlockTimeline]) -> BlockTimeline:
-    median = statistics.median_low([_length(block) for block in blocks])
-    return next(block for block in blocks if _length(block) == median)
-
-
-def _length(block: BlockTimeline) -> float:
-    return max(lane.end for lane in block.lanes) - min(lane.start for lane in block.lanes)
+    median = statistics.median_low([block.duration for block in blocks])
+    return next(block for block in blocks if block.duration == median)

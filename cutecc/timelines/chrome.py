@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 
-from cutecc.timelines.roles import with_roles
 from cutecc.timelines.timeline import BlockTimeline, Lane, Timeline
 from cutecc.timelines.tracks import Flows, Track, about, block_name, flows_of, has_flows, tracks_of
 
@@ -17,7 +16,6 @@ _THOUSAND = 1000.0
 
 def chrome_trace(timeline: Timeline) -> Iterator[bytes]:
     """The pieces of the file."""
-    timeline = with_roles(timeline)
     head = msgspec.json.encode({"displayTimeUnit": "ns", "otherData": about(timeline)})
     yield head[:-1] + b',"traceEvents":['
     kernels, flows = len({block.kernel for block in timeline.blocks}), 1

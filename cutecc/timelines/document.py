@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 import msgspec
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from cutecc.timelines.causes import Causes, causes_of
 from cutecc.timelines.critical import Share, Step, clipped, critical_path, shares_of
-from cutecc.timelines.roles import LaneGroup, lane_groups, with_roles
+from cutecc.timelines.roles import LaneGroup, lane_groups
 from cutecc.timelines.steady import FoldedLane, Steady, steady_state
 from cutecc.timelines.timeline import BlockTimeline, Lane, Timeline
 
@@ -28,8 +28,6 @@ def timeline_dict(timeline: Timeline) -> dict[str, Any]:
     At most four blocks: one that took as long as half of all, the slowest, the first and the last one. Of long ones
     the beginning and the end are kept. Lanes of the period and of paths are counted as they are listed.
     """
-    # Of a block all of whose warps were left out there is nothing to draw.
-    timeline = with_roles(replace(timeline, blocks=[block for block in timeline.blocks if block.lanes]))
     steady, why_none = steady_state(timeline)
     return {
         "unit": timeline.unit,
@@ -50,7 +48,7 @@ def _shown(blocks: Sequence[BlockTimeline]) -> Iterable[tuple[BlockTimeline, lis
     """The blocks to show, each with why."""
     if not blocks:
         return
-    by_duration = sorted(range(len(blocks)), key=lambda number: _duration(blocks[number]))
+    by_duration = sorted(range(len(blocks)), key=lambda number: blocks[number].duration)
     chosen: dict[int, list[str]] = defaultdict(list)
     for number, why in (
         (by_duration[len(blocks) // 2], "median"),
@@ -63,21 +61,12 @@ def _shown(blocks: Sequence[BlockTimeline]) -> Iterable[tuple[BlockTimeline, lis
         yield blocks[number], reasons
 
 
-def _bounds(block: BlockTimeline) -> tuple[float, float]:
-    return min(lane.start for lane in block.lanes), max(lane.end for lane in block.lanes)
-
-
-def _duration(block: BlockTimeline) -> float:
-    start, end = _bounds(block)
-    return end - start
-
-
 def _block(block: BlockTimeline, why: list[str], timeline: Timeline) -> dict[str, Any]:
     sites = timeline.sites
     causes = causes_of(block, sites, timeline.unit)
     path = critical_path(block, sites, timeline.unit, causes)
     groups = lane_groups(block, sites)
-    start, end = _bounds(block)
+    start, end = block.start, block.end
     kept = _kept(block.lanes, groups, (start, end))
     # What is drawn of a group that is not opened is its first warp.
     told = [window for group in groups for window in kept[group.warps[0]]]

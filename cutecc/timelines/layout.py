@@ -26,7 +26,7 @@ ARMING = np.dtype(
 )
 """Where regions begin, the first block that is recorded and how many are, bytes of a region, and a bit for each warp of
 a block that is. It lies in constant memory. Zeros: off."""
-_HEADER = np.dtype(
+HEADERS = np.dtype(
     [
         ("start", "<u8"),
         ("start_clock", "<u4"),
@@ -40,10 +40,9 @@ _HEADER = np.dtype(
 """`%globaltimer`, `%clock` and `%smid` at the warp's start, whether a later launch found it written, the first two at
 the warp's end, and bytes that it used, the header's too."""
 RECORDS = np.dtype([("code", "<u4"), ("clock", "<u4")])
-HEADER, RECORD = _HEADER.itemsize, RECORDS.itemsize
+HEADER, RECORD = HEADERS.itemsize, RECORDS.itemsize
 PAIR = 2 * RECORD
 """Records are written in pairs; the second of a pair is zero where a warp goes on elsewhere."""
-HEADERS = _HEADER
 MOMENTS = ("instant", "begin", "end", "pop")
 """A code is four times its site's number, from 1, and the number of its moment. Zero is no record."""
 

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cutecc.timelines.protobuf import PADDED, fixed64, message, number, padded, text, varint
-from cutecc.timelines.roles import with_roles
 from cutecc.timelines.sites import Site
 from cutecc.timelines.timeline import BlockTimeline, Lane, Timeline
 from cutecc.timelines.tracks import Flows, Track, about, block_name, flows_of, has_flows, tracks_of
@@ -32,7 +31,6 @@ _OF_SEQUENCE = number(_SEQUENCE, 1) + number(_SEQUENCE_FLAGS, _NEEDS_STATE)
 
 def pftrace(timeline: Timeline) -> Iterator[bytes]:
     """The pieces of the file."""
-    timeline = with_roles(timeline)
     names = _Names(timeline.sites)
     yield message(_PACKET, number(_SEQUENCE, 1), number(_SEQUENCE_FLAGS, _CLEARED), names.interned())
     yield message(_PACKET, message(_TRACK, number(1, _ABOUT_TRACK), text(2, "about this trace")))

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from cutecc.errors import ProfilingError
 from cutecc.runtime.launch import Launch
+from cutecc.support.malformed import MALFORMED
 from cutecc.timelines.layout import ARMING, HEADER, HEADERS, NAME, RECORD, RECORDS, SITES_NAME, KernelSites
 
 ALL_WARPS = (1 << 32) - 1
@@ -118,8 +119,9 @@ class Recorder:
         self._launches = {each.kernel.name: each for each in reversed(call.launches)}
         """Of each kernel the first, which is the one that records."""
         self._regions: dict[tuple[str, int], tuple[int, int]] = {}
-        for name in self._launches:
-            self._check_warps(name)
+        warps = max(map(self._warps, self._launches))
+        if not selection.warps & (1 << warps) - 1:
+            raise ProfilingError(f"none of these warps is there: a block has {warps}")
         self._strides = {name: self._first_stride(name) for name in self._launches}
 
     def record(self, number: int = 0) -> list[Records]:
@@ -177,11 +179,6 @@ class Recorder:
     def _warps(self, name: str) -> int:
         return -(-math.prod(self._launches[name].block) // 32)
 
-    def _check_warps(self, name: str) -> None:
-        warps = self._warps(name)
-        if not self._selection.warps & (1 << warps) - 1:
-            raise ProfilingError(f"none of these warps is there: a block has {warps}")
-
     def _first_stride(self, name: str) -> int:
         fit = _MOST_BYTES // max(1, len(self._chosen(name)) * self._warps(name))
         return max(_ROUND, min(_FIRST_STRIDE, fit // _ROUND * _ROUND))
@@ -214,8 +211,12 @@ def _variables(call: Recorded, memory: Memory) -> list[_Variables]:
     launched = {each.kernel.name for each in call.launches}
     while (arming := call.variable(NAME.format(len(found)))) is not None:
         sites = call.variable(SITES_NAME.format(len(found)))
-        assert sites is not None
+        if sites is None or arming[1] != ARMING.itemsize:
+            raise ProfilingError(f"{NAME.format(len(found))} of the kernel's code is not what this version arms")
         text = np.empty(sites[1], "u1")
         memory.download(text, sites[0])
-        found.append(_Variables(arming[0], msgspec.json.decode(text.tobytes(), type=KernelSites)))
+        try:
+            found.append(_Variables(arming[0], msgspec.json.decode(text.tobytes(), type=KernelSites)))
+        except MALFORMED as failure:
+            raise ProfilingError(f"what the kernel says of its sites cannot be read: {failure}") from None
     return [each for each in found if not launched or each.sites.kernel in launched]

@@ -12,6 +12,7 @@ from cutecc.errors import ProfilingError
 from cutecc.timelines.clocks import Clock, clocks_of
 from cutecc.timelines.layout import MOMENTS
 from cutecc.timelines.recording import Records
+from cutecc.timelines.roles import with_roles
 from cutecc.timelines.sites import Site
 from cutecc.timelines.timeline import BlockTimeline, Lane, Slowdown, Timeline
 
@@ -50,7 +51,7 @@ def timeline_of(records: Sequence[Records], device: str, *, slowdown: Slowdown |
     notes = [f"{name} is launched more than once by a call: the first launch alone is recorded" for name in again]
     if left := sum(int(((each.headers["start"] > 0) & (each.headers["end"] == 0)).sum()) for each in records):
         notes.append(f"{left:,} warps ended without a word, as by an exit instruction: they are left out")
-    return Timeline("ns", device, sites, blocks, sum(each.lost for each in records), slowdown, notes)
+    return with_roles(Timeline("ns", device, sites, blocks, sum(each.lost for each in records), slowdown, notes))
 
 
 def _blocks(records: Records, start: int, offset: int, sites: Sequence[Site]) -> list[BlockTimeline]:
@@ -63,12 +64,13 @@ def _blocks(records: Records, start: int, offset: int, sites: Sequence[Site]) ->
         np.concatenate([written["start_clock"], written["end_clock"]]),
         np.concatenate([written["start"] - zero, written["end"] - zero]),
     )
+    # By their numbers in codes, from 1.
     own = [Site("wait", ""), *sites[offset:]]
-    """By their numbers in codes, from 1."""
+    names, is_mark = [each.name for each in own], np.array([each.kind == "mark" for each in own])
     found: list[BlockTimeline] = []
     for number, block in enumerate(records.blocks):
         lanes = [
-            _lane(warp, headers[number, warp], records.records[number, warp], clocks, offset, own)
+            _lane(warp, headers[number, warp], records.records[number, warp], clocks, names, is_mark, offset)
             for warp in np.flatnonzero(wrote[number]).tolist()
         ]
         if lanes:
@@ -82,11 +84,11 @@ def _lane(
     header: np.void,
     records: NDArray[np.void],
     clocks: dict[int, Clock],
+    names: Sequence[str],
+    is_mark: NDArray[np.bool_],
     offset: int,
-    own: Sequence[Site],
 ) -> Lane:
-    """The spans of a warp, `own` being the sites of its kernel by their numbers in codes."""
-    names = [each.name for each in own]
+    """The spans of a warp; of each site of its kernel, by its number in codes, the name and whether it is a mark."""
     clock = clocks[int(header["processor"])]
     # What did not fit is zero, and so is the second of a pair that has none.
     records = records[records["code"] > 0]
@@ -94,7 +96,7 @@ def _lane(
     start, end = clock.times(np.array([header["start_clock"], header["end_clock"]], np.uint32)).tolist()
     times = clock.times(records["clock"])
     sites, moments = codes >> 2, codes & 3
-    marks = np.array([each.kind == "mark" for each in own])[sites]
+    marks = is_mark[sites]
     before = np.concatenate([[start], times[:-1]])
     """When the record before was written: a wait begins there, at its own or at the end of the one before it."""
     simple = ~marks & (moments != _BEGIN)

@@ -30,7 +30,10 @@ class LaneGroup:
 
 
 def with_roles(timeline: Timeline) -> Timeline:
-    """The timeline with the roles of its warps. In a block whose warps all do the same they have none."""
+    """The timeline with the roles of its warps, and without blocks of which no warp was recorded.
+
+    In a block whose warps all do the same they have none.
+    """
     known: dict[frozenset[int], Role] = {}
 
     def role(lane: Lane) -> Role:
@@ -40,7 +43,7 @@ def with_roles(timeline: Timeline) -> Timeline:
         return known[own]
 
     blocks: list[BlockTimeline] = []
-    for block in timeline.blocks:
+    for block in (each for each in timeline.blocks if each.lanes):
         roles = [role(lane) for lane in block.lanes]
         if len(set(roles)) == 1:
             roles = ["warp" for _ in roles]

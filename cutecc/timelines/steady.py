@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import TypeVar
 
 import numpy as np
@@ -66,6 +67,7 @@ class Steady:
     """Of the path in one period, on average."""
 
 
+@lru_cache(maxsize=1)  # the terminal asks, then the page
 def steady_state(timeline: Timeline) -> tuple[Steady | None, str]:
     """The steady state of the timeline's blocks, a sample of them where they are many; or `None` and why, in words."""
     looping = [found for block in _sample(timeline.blocks) if (found := _Block.of(block, timeline)) is not None]

@@ -51,6 +51,22 @@ class BlockTimeline:
     processor: int
     """The multiprocessor that it ran on; -1 on the emulator."""
     lanes: list[Lane]
+    """Of the warps that were recorded: one at least."""
+
+    @property
+    def start(self) -> float:
+        """When its first warp began."""
+        return min(lane.start for lane in self.lanes)
+
+    @property
+    def end(self) -> float:
+        """When its last warp ended."""
+        return max(lane.end for lane in self.lanes)
+
+    @property
+    def duration(self) -> float:
+        """From the one to the other."""
+        return self.end - self.start
 
 
 @dataclass(frozen=True)

@@ -126,20 +126,8 @@ class Cluster(_Measured):
         cute.arch.cluster_wait()
 
 
-class Both(_Measured):
+class Both(Mbarrier):
     """By an mbarrier, then by all threads, which are there at once."""
-
-    @cute.jit
-    def begin(self, barriers: cute.Pointer):
-        if cute.arch.thread_idx()[0] == 0:
-            cute.arch.mbarrier_init(barriers, WARPS)
-        cute.arch.mbarrier_init_fence()
-        cute.arch.sync_threads()
-
-    @cute.jit
-    def arrive(self, barriers: cute.Pointer):
-        if cute.arch.lane_idx() == 0:
-            cute.arch.mbarrier_arrive(barriers)
 
     @cute.jit
     def wait(self, barriers: cute.Pointer, turn: cutlass.Int32):

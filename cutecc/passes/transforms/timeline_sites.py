@@ -119,8 +119,7 @@ def _located(operation: ir.Operation, kind: SiteKind, name: str, barrier: str | 
 def _mark(operation: ir.Operation) -> Place:
     begun = operation
     if operation.name == "iket.range_end" and len(operation.operands):
-        owner = operation.operands[0].owner
-        begun = owner if isinstance(owner, ir.Operation) else owner.operation if isinstance(owner, ir.OpView) else begun
+        begun = _owner(operation.operands[0]) or operation
     name = next((str(a.value) for a in begun.attributes.values() if isinstance(a, ir.StringAttr)), "range")
     moments: dict[str, Moment] = {
         "iket.mark": "instant",

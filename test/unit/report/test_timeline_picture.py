@@ -20,6 +20,7 @@ from cutecc.report import profile_file
 from cutecc.report.profile_file import ProfileFile, read_profiles, timelines_of
 from cutecc.report.profile_measures import profile_measures
 from cutecc.timelines.document import timeline_dict
+from cutecc.timelines.roles import with_roles
 from cutecc.timelines.sites import Site
 from cutecc.timelines.timeline import BlockTimeline, Lane, Slowdown, Timeline
 
@@ -38,7 +39,7 @@ def timeline() -> Timeline:
     turns = [100.0 * turn for turn in range(9)]
     lanes = [lane(0, 0, turns, 90.0), lane(1, 1, [turn + 5 for turn in turns], 0.0)]
     blocks = [BlockTimeline("kernel", 0, number, number, lanes) for number in range(6)]
-    return Timeline("ns", "NVIDIA H200", SITES, blocks, lost=3, slowdown=Slowdown(11.0, 10.2, 10.0))
+    return with_roles(Timeline("ns", "NVIDIA H200", SITES, blocks, lost=3, slowdown=Slowdown(11.0, 10.2, 10.0)))
 
 
 def profile(**more: Any) -> dict[str, Any]:
@@ -76,11 +77,6 @@ def test_what_the_document_has() -> None:
     # Of the copy of its own turn.
     assert waits["ended"][0] == 1
     assert waits["ended_by"][0] == [1, 1]
-
-
-def test_blocks_without_a_recorded_warp_are_left_out() -> None:
-    found = timeline_dict(Timeline("ns", "GPU", SITES, [BlockTimeline("k", 0, 0, 0, [])]))
-    assert (found["blocks"], found["steady"]) == ([], None)
 
 
 def test_of_long_blocks_the_ends_are_kept() -> None:

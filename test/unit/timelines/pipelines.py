@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from cutecc.timelines.roles import with_roles
 from cutecc.timelines.sites import Site
 from cutecc.timelines.timeline import BlockTimeline, Lane, Role, Slowdown, Timeline
 
@@ -96,4 +97,4 @@ def block_of(
 
 
 def timeline_of(blocks: Sequence[BlockTimeline], slowdown: Slowdown | None = None) -> Timeline:
-    return Timeline("ns", "NVIDIA H200", SITES, list(blocks), slowdown=slowdown)
+    return with_roles(Timeline("ns", "NVIDIA H200", SITES, list(blocks), slowdown=slowdown))

@@ -8,7 +8,7 @@ import pytest
 from written_records import SITES, FakeCall, FakeMemory
 
 from cutecc.errors import ProfilingError
-from cutecc.timelines.layout import HEADER, NAME
+from cutecc.timelines.layout import HEADER, NAME, SITES_NAME
 from cutecc.timelines.recording import Recorder, Selection
 from cutecc.timelines.records import timeline_of
 from cutecc.timelines.timeline import Lane, Timeline
@@ -130,6 +130,23 @@ def test_what_cannot_be_recorded_is_told() -> None:
     with pytest.raises(ProfilingError, match=re.escape("8,388,608 blocks would write 4.0 GiB of records")) as failed:
         Recorder(huge, huge.memory).record()
     assert failed.value.hints == ["record fewer: --blocks 0-2097151"]
+
+
+def test_code_that_says_other_things_of_itself_is_refused() -> None:
+    call = FakeCall(FakeMemory())
+    address, size = call.variables[SITES_NAME.format(0)]
+    call.memory.at(address, size)[:4] = ord("?")
+    with pytest.raises(ProfilingError, match="what the kernel says of its sites cannot be read"):
+        Recorder(call, call.memory)
+    call.variables[NAME.format(0)] = call.variables[NAME.format(0)][0], 16
+    with pytest.raises(ProfilingError, match="cutecc_timeline_0 of the kernel's code is not what this version arms"):
+        Recorder(call, call.memory)
+
+
+def test_warps_that_no_block_has_are_refused() -> None:
+    call = FakeCall(FakeMemory())
+    with pytest.raises(ProfilingError, match="none of these warps is there: a block has 2"):
+        Recorder(call, call.memory, selection=Selection(warps=0b100))
 
 
 def test_a_warp_that_wrote_nothing_has_a_lane_still() -> None:

@@ -53,7 +53,7 @@ def test_warps_that_all_do_the_same_have_no_role() -> None:
 
 
 def test_a_pipeline_is_its_producer_and_its_consumers() -> None:
-    timeline = with_roles(timeline_of([block_of(consumers=4)]))
+    timeline = timeline_of([block_of(consumers=4)])
     groups = lane_groups(timeline.blocks[0], SITES)
     # The first consumer stores for all, and is one of them nevertheless.
     assert [group.title for group in groups] == ["warps 0-3 consumers", "warp 4 producer"]
@@ -69,3 +69,9 @@ def test_what_is_done_once_tells_warps_apart_where_nothing_is_repeated() -> None
     block = BlockTimeline("k", 0, 0, 0, [lane(0, [0, 1]), lane(1, [0, 1]), lane(2, [0])])
     assert [group.warps for group in lane_groups(block, [MEET, Site("mark", "m"), STORE])] == [(0, 1, 2)]
     assert [group.warps for group in lane_groups(block, [MEET, STORE])] == [(0, 1), (2,)]
+
+
+def test_blocks_without_a_recorded_warp_are_left_out() -> None:
+    some = BlockTimeline("k", 0, 1, 0, [lane(0, [0])])
+    found = with_roles(Timeline("ns", "GPU", [MEET], [BlockTimeline("k", 0, 0, 0, []), some]))
+    assert [each.block for each in found.blocks] == [1]

@@ -12,7 +12,6 @@ from pipelines import LOAD, MARK, WAIT_EMPTY, WAIT_FULL, Costs, block_of, timeli
 
 from cutecc.timelines.causes import Ended
 from cutecc.timelines.loops import steady_turns
-from cutecc.timelines.roles import with_roles
 from cutecc.timelines.sites import Site
 from cutecc.timelines.steady import Steady, steady_state
 from cutecc.timelines.timeline import BlockTimeline, Lane, Role, Timeline
@@ -27,7 +26,7 @@ def lane_of(order: list[int], length: float = 10.0, start: float = 0.0, warp: in
 
 
 def steady_of(*blocks: BlockTimeline) -> Steady:
-    found, why = steady_state(with_roles(timeline_of(list(blocks))))
+    found, why = steady_state(timeline_of(list(blocks)))
     assert found is not None, why
     return found
 

@@ -6,13 +6,16 @@ import json
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import Run
 
 from cutecc.cli import iket
+from cutecc.cli.profile import sampled
 from cutecc.compilation.request import CompileOptions, Edit, marking_timeline, recording_timeline
-from cutecc.errors import UsageError
+from cutecc.errors import ProfilingError, UsageError
+from cutecc.profiling.profile import Profile
 
 FILE = Path(__file__).parent / "kernels" / "meeting.py"
 
@@ -108,3 +111,30 @@ def test_the_wheel_s_profiler_runs_the_kernel(tmp_path: Path, monkeypatch: pytes
     os.mkdir("marked-iket")
     with pytest.raises(UsageError, match="marked-iket is there already"):
         iket.record_by_iket("marked.cutecc", values, None)
+
+
+def test_a_timeline_needs_no_samples(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def refuse(self: Profile) -> None:
+        raise ProfilingError("the driver keeps sampling to administrators")
+
+    class Device:
+        name, compute_capability = "a GPU", (9, 0)
+
+    monkeypatch.setattr(Profile, "__enter__", refuse)
+    device: Any = Device()
+    samples, kernels = sampled(lambda: None, 3, device, 11, is_needed=False)
+    assert samples.total == 0 and samples.device == "a GPU" and not kernels
+    assert capsys.readouterr().err == "note: nothing is sampled: the driver keeps sampling to administrators\n"
+    with pytest.raises(ProfilingError):
+        sampled(lambda: None, 3, device, 11, is_needed=True)
+
+
+def test_one_file_is_not_written_twice(cutecc: Run) -> None:
+    ran = cutecc("profile", str(FILE), "--device", "cpu", "--timeline", "a.json", "--json", "./a.json", status=2)
+    assert "--timeline and --json name the same file, a.json" in ran.stderr
+
+
+def test_run_iket_has_no_emulator(cutecc: Run) -> None:
+    assert (
+        "run-iket is for GPUs" in cutecc("profile", str(FILE), "--device", "cpu", "--timeline", "iket", status=2).stderr
+    )

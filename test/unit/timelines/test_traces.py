@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from perfetto.protos.perfetto.trace import perfetto_trace_pb2  # pyright: ignore
 from pipelines import FULL, SITES, block_of, timeline_of
 
 from cutecc.errors import UsageError
@@ -24,8 +25,6 @@ from cutecc.timelines.protobuf import padded, varint
 from cutecc.timelines.sites import Site
 from cutecc.timelines.timeline import BlockTimeline, Lane, Slowdown, Timeline
 from cutecc.timelines.writing import write_timeline
-
-perfetto_trace_pb2: Any = pytest.importorskip("perfetto.protos.perfetto.trace.perfetto_trace_pb2")
 
 Span = tuple[str, str, str, str, int, int]
 """Process, thread, category, name, start, end."""
@@ -95,9 +94,7 @@ def written(timeline: Timeline, rounded: bool = True) -> list[Span]:
 
 
 def test_a_pipeline_for_perfetto() -> None:
-    from cutecc.timelines.roles import with_roles
-
-    timeline = with_roles(timeline_of([block_of(number=12), block_of(number=40, launch=1)], Slowdown(20, 19, 18.5)))
+    timeline = timeline_of([block_of(number=12), block_of(number=40, launch=1)], Slowdown(20, 19, 18.5))
     spans, said, about, flows = read_pftrace(b"".join(pftrace(timeline)))
     assert sorted(spans) == sorted(written(timeline))
     assert ("block 12 on SM 12, launch 0", "warp 2 producer") in {each[:2] for each in spans}
@@ -188,9 +185,8 @@ def timelines(draw: st.DrawFn) -> Timeline:
 @settings(max_examples=60, deadline=None)
 @given(timelines())
 def test_any_timeline_is_read_back(timeline: Timeline) -> None:
-    from cutecc.timelines.roles import with_roles
 
-    expected = written(with_roles(timeline))
+    expected = written(timeline)
     spans, said, _, _ = read_pftrace(b"".join(pftrace(timeline)))
     assert sorted(spans) == sorted(expected)
     assert len(said) == len(spans)
