@@ -172,7 +172,7 @@ def _sample(
 def sampled(
     call: Callable[[], object], launches: int, device: Workspace, period: int, *, is_needed: bool
 ) -> tuple[Samples, Sequence[ProfiledKernel]]:
-    """Samples of so many launches, and their kernels. Where there can be none, a note, or the error if they are needed."""
+    """Samples of so many launches, and their kernels; where there can be none, a note, or the error if `is_needed`."""
     from cutecc.profiling.profile import Profile
     from cutecc.profiling.samples import Samples
 
