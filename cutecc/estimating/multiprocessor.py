@@ -24,6 +24,8 @@ _QUEUED = 48.0
 """Cycles of wavefronts that may wait for shared memory before a warp does."""
 _POSTED = 1500.0
 """Cycles by which stores may be behind before a warp waits."""
+_CLUSTER_HOP = 200.0
+"""Cycles from the last arrival at a cluster's barrier to who waits there. Assumed."""
 
 
 class Multiprocessor:
@@ -281,10 +283,7 @@ class Multiprocessor:
         return start
 
     def _wait_products(self, warp: Warp, cost: Cost, access: Access, start: float) -> float | None:
-        until = start
-        while len(warp.product_groups) > cost.number:
-            until = max(until, warp.product_groups.popleft())
-        return self._until(warp, "products", start, until)
+        return self._wait_groups(warp, "products", warp.product_groups, cost.number, start)
 
     # Bulk copies.
 
@@ -312,10 +311,14 @@ class Multiprocessor:
         return start
 
     def _wait_bulk(self, warp: Warp, cost: Cost, access: Access, start: float) -> float | None:
+        return self._wait_groups(warp, "bulk stores", warp.bulk_groups, cost.number, start)
+
+    def _wait_groups(self, warp: Warp, name: str, groups: deque[float], left: int, start: float) -> float | None:
+        """Until all but the last so many groups are done, of which it is known when."""
         until = start
-        while len(warp.bulk_groups) > cost.number:
-            until = max(until, warp.bulk_groups.popleft())
-        return self._until(warp, "bulk stores", start, until)
+        while len(groups) > left:
+            until = max(until, groups.popleft())
+        return self._until(warp, name, start, until)
 
     # Clusters.
 
@@ -326,7 +329,7 @@ class Multiprocessor:
             block.cluster_arrived = 0
             block.cluster_phase += 1
             for each in block.cluster_waiting:
-                self._push(start + 200, each)
+                self._push(start + _CLUSTER_HOP, each)
             block.cluster_waiting = []
         return start
 
