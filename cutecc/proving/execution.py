@@ -1,0 +1,300 @@
+"""One run of a cluster's warps, in one order, which stands for all orders if no condition fails.
+
+Copies happen as soon as they are started, and a warp goes on until it has to wait. What has to come before what is
+kept in vector clocks (Fidge and Mattern, 1988). docs/proving.md has the conditions and why they suffice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import TYPE_CHECKING
+
+from cutecc.proving.barriers import Clock, Mbarrier, NamedBarrier, Waiter, join
+from cutecc.proving.memory import Range, Record, SharedMemory
+from cutecc.proving.problems import Kind, Problem
+from cutecc.proving.values import WARP
+from cutecc.proving.warps import NotKnown, Warp, make_warps
+
+if TYPE_CHECKING:
+    from cutecc.proving.kernel import Operation
+    from cutecc.proving.values import Numbers, Symbol, Value
+    from cutecc.proving.warps import Program
+
+_MOST_PROBLEMS = 8
+_CLUSTER_BARRIER = -1
+Moment = Callable[["Execution", int], bool]
+"""Is told of each turn of a loop before it begins, with the warp's index; whether to stop."""
+
+
+class Stopped(Exception):
+    """There is no need to go on."""
+
+
+@dataclass(slots=True)
+class Groups:
+    """Groups of operations that a warp commits, in their order."""
+
+    component: int
+    committed: int = 0
+    done: int = 0
+    """Groups that the warp has waited for."""
+    is_open: bool = False
+    """Whether something has been added since the last commit."""
+    last: Operation | None = None
+
+
+@dataclass(eq=False)
+class Execution:
+    """The state of a run."""
+
+    program: Program
+    warps: list[Warp]
+    clocks: list[Clock]
+    components: int
+    mbarriers: dict[int, Mbarrier] = field(default_factory=dict[int, Mbarrier])
+    named: dict[tuple[int, int], NamedBarrier] = field(default_factory=dict[tuple[int, int], NamedBarrier])
+    groups: dict[tuple[int, str], Groups] = field(default_factory=dict[tuple[int, str], Groups])
+    memory: SharedMemory = field(default_factory=SharedMemory)
+    problems: list[Problem] = field(default_factory=list[Problem])
+    current: int = 0
+    """Whose turn it is."""
+    events: int = 0
+
+    @classmethod
+    def begin(cls, program: Program, numbers: Numbers, assumed: dict[Symbol, Value]) -> Execution:
+        """Before the first event."""
+        warps = make_warps(program, numbers, assumed)
+        found = cls(program, warps, [[0] * len(warps) for _ in warps], len(warps))
+        for warp in warps:
+            warp.begin()
+        return found
+
+    @property
+    def live(self) -> list[int]:
+        return [index for index, warp in enumerate(self.warps) if warp.event is not None]
+
+    def run(self, moment: Moment | None = None) -> list[Problem]:
+        """Go on to the end; returns what is wrong. Raises `NotKnown`, `NeedsNumber` and `DependsOnPeriod`."""
+        from cutecc.proving.effects import EFFECTS
+
+        idle = 0
+        count = len(self.warps)
+        while idle < count and len(self.problems) < _MOST_PROBLEMS:
+            index = self.current
+            warp = self.warps[index]
+            moved = False
+            while (event := warp.event) is not None:
+                if event.blocks:
+                    if moment is not None and moment(self, index):
+                        raise Stopped
+                else:
+                    effect = EFFECTS.get(event.name)
+                    if effect is None:
+                        raise NotKnown(f"{event.name} is not modelled", event)
+                    if not effect(self, index):
+                        break
+                    self.events += 1
+                moved = True
+                warp.proceed()
+            idle = 0 if moved else idle + 1
+            self.current = (index + 1) % count
+        self._end()
+        return self.problems
+
+    def _end(self) -> None:
+        if len(self.problems) >= _MOST_PROBLEMS:
+            return
+        for index in self.live:
+            self.report("deadlock", index, f"{self.who(index)} waits for ever: {self._awaited(index)}")
+        if self.live:
+            return
+        for (index, kind), groups in self.groups.items():
+            if groups.is_open and groups.last is not None and kind != "cp.async":
+                self.report("drain", index, f"{self.who(index)} exits with {kind} that no group has", groups.last)
+            elif groups.done < groups.committed and kind == "bulk" and groups.last is not None:
+                text = f"{self.who(index)} exits while a bulk copy may still read shared memory"
+                self.report("drain", index, text, groups.last)
+        everybody: Clock = []
+        for clock in self.clocks:
+            join(everybody, clock)
+        for barrier in self.mbarriers.values():
+            known = everybody[barrier.component] if barrier.component < len(everybody) else 0
+            if barrier.bytes:
+                self.report("arrivals", 0, f"{barrier.bytes} bytes are announced and never copied", barrier.operation)
+            elif known < barrier.complete and any(self._is_open(barrier)):
+                self.report("drain", 0, "the block exits while a copy may still write shared memory", barrier.operation)
+
+    def _is_open(self, barrier: Mbarrier) -> list[bool]:
+        """Whether copies that complete at a barrier are not known to be over."""
+        known = self.known_to_all(range(len(self.warps)))
+        return [
+            True
+            for _, writes, _ in self.memory.open(known)
+            for record in writes
+            if record.component == barrier.component
+        ]
+
+    def _awaited(self, index: int) -> str:
+        event = self.warps[index].event
+        assert event is not None
+        if event.name.startswith("nvvm.mbarrier"):
+            address = self.warps[index].given(0)
+            barrier = self.mbarriers.get(address) if type(address) is int else None
+            if barrier is not None:
+                arrivals, announced = barrier.missing, barrier.bytes
+                return f"of an mbarrier with {barrier.complete} complete phases {arrivals} arrivals and {announced} bytes are missing"
+        return f"{event.name.removeprefix('nvvm.')} of too few"
+
+    # What effects are made of.
+
+    def who(self, index: int) -> str:
+        """A warp, in words."""
+        warp = self.warps[index]
+        return f"warp {warp.number}" + (f" of block {warp.block}" if prod(self.program.kernel.cluster) > 1 else "")
+
+    def report(
+        self, kind: Kind, index: int, text: str, operation: Operation | None = None, other: Operation | None = None
+    ) -> None:
+        """Something is wrong, where the warp is or at another operation."""
+        event = operation or self.warps[index].event
+        assert event is not None
+        found = Problem(kind, text, event, other)
+        if all(found.key != each.key for each in self.problems):
+            self.problems.append(found)
+
+    def component(self) -> int:
+        """A new one of the clocks."""
+        self.components += 1
+        return self.components - 1
+
+    def tick(self, index: int) -> int:
+        """An event of a warp; returns its number."""
+        clock = self.clocks[index]
+        clock[index] += 1
+        return clock[index]
+
+    def knows(self, index: int, component: int) -> int:
+        """How much of a component a warp knows to have happened."""
+        clock = self.clocks[index]
+        return clock[component] if component < len(clock) else 0
+
+    def learns(self, index: int, component: int, value: int) -> None:
+        clock = self.clocks[index]
+        if component >= len(clock):
+            clock.extend([0] * (component + 1 - len(clock)))
+        clock[component] = max(clock[component], value)
+
+    def known_to_all(self, indices: Sequence[int]) -> Callable[[Record], bool]:
+        """Whether all of these warps know an access to be over."""
+        least = [min((self.knows(index, each) for index in indices), default=0) for each in range(self.components)]
+        return lambda record: least[record.component] >= record.value
+
+    def group(self, index: int, kind: str) -> Groups:
+        found = self.groups.get((index, kind))
+        if found is None:
+            found = self.groups[index, kind] = Groups(self.component())
+        return found
+
+    def access(self, index: int, ranges: Sequence[Range], component: int, value: int, *, writes: bool) -> None:
+        """A warp accesses, or starts an access of, shared memory, which is over at a value of a component."""
+        operation = self.warps[index].event
+        assert operation is not None
+        clock = self.clocks[index]
+        size = len(clock)
+
+        def known(record: Record) -> bool:
+            return record.component < size and clock[record.component] >= record.value
+
+        record = Record(component, value, index, operation)
+        collides = (self.memory.write if writes else self.memory.read)(ranges, record, known)
+        if collides is not None:
+            what = "writes" if writes else "reads"
+            text = f"{self.who(index)} {what} shared memory that {self.who(collides.warp)} accesses: nothing orders the two"
+            self.report("race", index, text, other=collides.operation)
+
+    def number(self, index: int, position: int, what: str) -> int:
+        """An operand of a warp's event. Raises `NotKnown` when it is no number."""
+        warp = self.warps[index]
+        value = warp.given(position)
+        if type(value) is not int:
+            assert warp.event is not None
+            raise NotKnown(f"{what} is not known", warp.event)
+        return value
+
+    def mbarrier(self, index: int, address: int) -> Mbarrier | None:
+        """The mbarrier at an address; reports one that is not there for sure."""
+        found = self.mbarriers.get(address)
+        if found is None:
+            self.report("initialisation", index, f"{self.who(index)} uses an mbarrier that nobody has initialised")
+            return None
+        warp, value = found.initialised
+        if self.knows(index, warp) < value:
+            text = f"{self.who(index)} uses an mbarrier, and nothing orders that after its initialisation"
+            self.report("initialisation", index, text, other=found.operation)
+        return found
+
+    def arrive(self, index: int, barrier: Mbarrier, arrivals: int, clock: Clock, announced: int = 0) -> None:
+        """Arrivals in the phase that goes on, which has to be the one that they are for."""
+        known = clock[barrier.component] if barrier.component < len(clock) else 0
+        if known < barrier.complete:
+            text = f"{self.who(index)} may arrive one phase too early: nothing orders that after the phase before"
+            self.report("phase", index, text, other=barrier.operation)
+        join(barrier.arrived, clock)
+        barrier.missing -= arrivals
+        barrier.bytes += announced
+        if barrier.missing < 0:
+            text = f"{self.who(index)} arrives more often than the {barrier.expected} times of a phase"
+            self.report("arrivals", index, text, other=barrier.operation)
+            barrier.missing = 0
+        self._complete(index, barrier)
+
+    def _complete(self, index: int, barrier: Mbarrier) -> None:
+        if barrier.missing or barrier.bytes:
+            return
+        for waiter in barrier.waiters:
+            known = barrier.arrived[waiter.warp] if waiter.warp < len(barrier.arrived) else 0
+            if known < waiter.value:
+                text = f"{self.who(waiter.warp)} may miss a phase: the next one can be complete before it looks"
+                self.report("phase", index, text, waiter.operation, barrier.operation)
+        barrier.waiters = []
+        barrier.complete += 1
+        barrier.missing = barrier.expected
+        passed = barrier.arrived
+        if barrier.component >= len(passed):
+            passed.extend([0] * (barrier.component + 1 - len(passed)))
+        passed[barrier.component] = barrier.complete
+        barrier.passed = passed
+        # What phases order stays ordered.
+        barrier.arrived = [*passed]
+
+    def wait(self, index: int, barrier: Mbarrier, parity: int) -> bool:
+        """Wait for the phase of a parity; whether the warp goes on."""
+        if barrier.complete % 2 == parity % 2:
+            return False
+        if self.knows(index, barrier.component) < barrier.complete - 1:
+            text = f"{self.who(index)} may pass one phase too early: nothing orders its wait after the phase before"
+            self.report("phase", index, text, other=barrier.operation)
+        operation = self.warps[index].event
+        assert operation is not None
+        barrier.waiters.append(Waiter(index, self.tick(index), operation))
+        join(self.clocks[index], barrier.passed)
+        return True
+
+    def copy(self) -> Execution:
+        """The same state, which goes its own way."""
+        groups = {key: replace_groups(each) for key, each in self.groups.items()}
+        return Execution(
+            self.program, [warp.copy() for warp in self.warps], [[*clock] for clock in self.clocks], self.components,
+            {key: each.copy() for key, each in self.mbarriers.items()},
+            {key: each.copy() for key, each in self.named.items()},
+            groups, self.memory.copy(), [*self.problems], self.current, self.events,
+        )  # fmt: skip
+
+
+def replace_groups(groups: Groups) -> Groups:
+    return Groups(groups.component, groups.committed, groups.done, groups.is_open, groups.last)
+
+
+__all__ = ["WARP", "Execution", "Groups", "Stopped"]

@@ -1,0 +1,163 @@
+"""A kernel between the lowering of CuTe and that of structured control flow, as plain objects."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from cutecc.errors import SourceLocation
+from cutecc.ir.locations import user_location
+from cutecc.ir.mlir import ir
+from cutecc.passes import walk
+
+_POINTERS = {3: 32, 7: 32}
+"""Bits of pointers by their address space."""
+
+
+@dataclass(eq=False, slots=True)
+class Block:
+    """Operations that run one after another; the last one says what goes on."""
+
+    arguments: list[int]
+    operations: list[Operation]
+
+
+@dataclass(eq=False, slots=True)
+class Operation:
+    """An operation, whose values are numbers: those of one kernel, from 0 on."""
+
+    name: str
+    operands: list[int]
+    results: list[int]
+    attributes: dict[str, Any]
+    """Texts, but for integers."""
+    blocks: list[Block]
+    source: Any
+    """MLIR's location; of those that matter it is looked up."""
+
+    @property
+    def location(self) -> SourceLocation | None:
+        return user_location(self.source)
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """What one instruction of a tensor copy moves."""
+
+    size: int
+    """Bytes; of what is multicast, those of all blocks that share it together."""
+    is_shared: bool
+    """Whether each block of a multicast copies its part of it."""
+
+
+@dataclass(eq=False, slots=True)
+class Kernel:
+    """What is known of a kernel without running it."""
+
+    name: str
+    arguments: list[int]
+    body: Block
+    block: tuple[int, int, int]
+    """Threads."""
+    cluster: tuple[int, int, int]
+    widths: dict[int, int]
+    """Bits of integers and pointers, by value."""
+    types: dict[int, str]
+    boxes: dict[int, Box] = field(default_factory=dict["int", "Box"])
+    """What one instruction copies, by the argument that holds the tensor map."""
+
+
+def read_kernel(lowered: ir.Module, traced: ir.Module) -> Kernel:
+    """The one kernel of a module; what copies move is told by the types of the traced one."""
+    operation = next(iter(walk(lowered, "cuda.kernel")))
+    reader = _Reader()
+    arguments = [reader.value(each) for each in operation.regions[0].blocks[0].arguments]
+    body = reader.block(operation.regions[0].blocks[0])
+    block, cluster = _launch(lowered)
+    name = str(operation.attributes["sym_name"]).strip('"')
+    kernel = Kernel(name, arguments, body, block, cluster, reader.widths, reader.types)
+    kernel.boxes = dict(_boxes(operation, traced, reader))
+    return kernel
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self._numbers: dict[ir.Value, int] = {}
+        self.widths: dict[int, int] = {}
+        self.types: dict[int, str] = {}
+
+    def value(self, value: ir.Value) -> int:
+        number = self._numbers.get(value)
+        if number is None:
+            number = self._numbers[value] = len(self._numbers)
+            self.types[number] = text = str(value.type)
+            if found := re.fullmatch(r"i(\d+)", text):
+                self.widths[number] = int(found[1])
+            elif text == "index":
+                self.widths[number] = 64
+            elif found := re.fullmatch(r"!llvm\.ptr(?:<(\d+)>)?", text):
+                self.widths[number] = _POINTERS.get(int(found[1] or 0), 64)
+        return number
+
+    def block(self, native: ir.Block) -> Block:
+        arguments = [self.value(each) for each in native.arguments]
+        return Block(arguments, [self.operation(each.operation) for each in native.operations])
+
+    def operation(self, native: ir.Operation) -> Operation:
+        blocks = [self.block(block) for region in native.regions for block in region.blocks]
+        operands = [self.value(each) for each in native.operands]
+        results = [self.value(each) for each in native.results]
+        attributes = {name: _attribute(native.attributes[name]) for name in native.attributes}
+        return Operation(native.name, operands, results, attributes, blocks, native.location)
+
+
+def _attribute(attribute: Any) -> Any:
+    if isinstance(attribute, ir.BoolAttr):
+        return int(attribute.value)
+    return attribute.value if isinstance(attribute, ir.IntegerAttr) else str(attribute)
+
+
+def all_operations(block: Block) -> Iterator[Operation]:
+    """Those of a block, and of the blocks inside."""
+    for operation in block.operations:
+        yield operation
+        for inner in operation.blocks:
+            yield from all_operations(inner)
+
+
+def _launch(module: ir.Module) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
+    """Threads of a block and blocks of a cluster."""
+    created = next(iter(walk(module, "cuda.launch_cfg.create")))
+    block = _constants(list(created.operands)[:3])
+    cluster = (1, 1, 1)
+    for each in walk(module, "cuda.launch_cfg.cluster_dim"):
+        cluster = _constants(list(each.operands)[1:4])
+    return block, cluster
+
+
+def _constants(values: list[ir.Value]) -> tuple[int, int, int]:
+    x, y, z = (ir.IntegerAttr(each.owner.attributes["value"]).value for each in values)
+    return x, y, z
+
+
+_ATOM = re.compile(
+    r"!cute_nvgpu\.atom\.non_exec_tiled_tma_\w+<(?:(sm_\w+), )?(\w+), copy_bits = \d+, tma_gbasis = <\"(\([\d,]+\)|\d+):"
+)
+_FORMATS = re.compile(r"(?:f|bf|i|u|ui|si|tf)(\d+)")
+
+
+def _boxes(kernel: ir.Operation, traced: ir.Module, reader: _Reader) -> Iterator[tuple[int, Box]]:
+    """Tensor maps are passed by value, in the order of the traced kernel's atoms."""
+    atoms: list[Box] = []
+    for argument in next(iter(walk(traced, "cuda.kernel"))).regions[0].blocks[0].arguments:
+        if found := _ATOM.search(str(argument.type)):
+            bits = _FORMATS.match(found[2])
+            elements = math.prod(int(size) for size in re.findall(r"\d+", found[3]))
+            atoms.append(Box(elements * int(bits[1]) // 8 if bits else 0, "multicast" in (found[1] or "")))
+    pointers = [argument for argument in kernel.regions[0].blocks[0].arguments if str(argument.type) == "!llvm.ptr"]
+    if len(pointers) == len(atoms):
+        for pointer, size in zip(pointers, atoms, strict=True):
+            yield reader.value(pointer), size

@@ -1,0 +1,113 @@
+"""Shared memory as ranges of bytes, each with the accesses that a later one may have to come after."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from cutecc.proving.kernel import Operation
+
+Range = tuple[int, int]
+"""The first byte, and the one behind the last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """An access, and when it is over: for whoever knows that a component of the clock has come to a value."""
+
+    component: int
+    value: int
+    warp: int
+    operation: Operation
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What was done last to some bytes."""
+
+    writes: tuple[Record, ...] = ()
+    reads: tuple[Record, ...] = ()
+    """Since the last write."""
+
+
+_UNTOUCHED = Cell()
+Known = Callable[[Record], bool]
+
+
+class SharedMemory:
+    """The shared memory of a cluster's blocks, cut where accesses begin and end."""
+
+    def __init__(self) -> None:
+        self._starts: list[int] = []
+        self._cells: dict[int, Cell] = {}
+        self._cuts: dict[tuple[Range, ...], tuple[int, list[int]]] = {}
+        """The starts of the pieces of ranges, as long as there are so many pieces altogether."""
+
+    def copy(self) -> SharedMemory:
+        found = SharedMemory()
+        # Cuts change nothing but how the state is written down: copies share them.
+        found._starts, found._cuts, found._cells = [*self._starts], {}, dict(self._cells)
+        return found
+
+    def read(self, ranges: Sequence[Range], record: Record, known: Known) -> Record | None:
+        """A read; returns a write that it is not ordered after."""
+        collides: Record | None = None
+        cells = self._cells
+        for start in self._pieces(ranges):
+            cell = cells.get(start, _UNTOUCHED)
+            for each in cell.writes:
+                if not known(each):
+                    collides = each
+            others = tuple(each for each in cell.reads if each.component != record.component)
+            cells[start] = Cell(cell.writes, (*others, record))
+        return collides
+
+    def write(self, ranges: Sequence[Range], record: Record, known: Known) -> Record | None:
+        """A write; returns an access that it is not ordered after."""
+        collides: Record | None = None
+        cells = self._cells
+        for start in self._pieces(ranges):
+            cell = cells.get(start, _UNTOUCHED)
+            for each in (*cell.writes, *cell.reads):
+                if not known(each):
+                    collides = each
+            cells[start] = Cell((record,))
+        return collides
+
+    def open(self, known: Known) -> Iterable[tuple[int, tuple[Record, ...], tuple[Record, ...]]]:
+        """Pieces with the accesses that not everybody knows to be over; the others are forgotten."""
+        for start in self._starts:
+            cell = self._cells.get(start)
+            if cell is None:
+                continue
+            writes = tuple(each for each in cell.writes if not known(each))
+            reads = tuple(each for each in cell.reads if not known(each))
+            if writes or reads:
+                if len(writes) < len(cell.writes) or len(reads) < len(cell.reads):
+                    self._cells[start] = Cell(writes, reads)
+                yield start, writes, reads
+            else:
+                del self._cells[start]
+
+    def _pieces(self, ranges: Sequence[Range]) -> list[int]:
+        key = tuple(ranges)
+        found = self._cuts.get(key)
+        if found is not None and found[0] == len(self._starts):
+            return found[1]
+        for start, end in key:
+            self._cut(start)
+            self._cut(end)
+        starts = self._starts
+        pieces = [each for start, end in key for each in starts[bisect_left(starts, start) : bisect_left(starts, end)]]
+        pieces = list(dict.fromkeys(pieces))
+        self._cuts[key] = len(starts), pieces
+        return pieces
+
+    def _cut(self, at: int) -> None:
+        index = bisect_right(self._starts, at)
+        if index and self._starts[index - 1] == at:
+            return
+        if index and (before := self._cells.get(self._starts[index - 1])) is not None:
+            self._cells[at] = before
+        self._starts.insert(index, at)

@@ -1,0 +1,158 @@
+"""What is left of a kernel: operations that synchronise or access shared memory, and what these depend on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from cutecc.proving.kernel import Block, Kernel, Operation
+
+_ASSEMBLY = re.compile(r"(wgmma\.mma_async|mbarrier\.|bar(?:rier)?\.(?:sync|arrive|cluster)|cp\.async|tcgen05\.|fence)")
+_LOOPS = ("scf.for", "scf.while")
+STRUCTURED = ("scf.if", *_LOOPS)
+_SHARED = ("!llvm.ptr<3>", "!llvm.ptr<7>")
+_SILENT = (
+    *("nvvm.fence", "nvvm.setmaxregister", "nvvm.prefetch", "nvvm.bar.warp.sync", "nvvm.wgmma.fence.aligned"),
+    *("nvvm.tensormap.replace", "nvvm.griddepcontrol", "nvvm.nanosleep", "nvvm.breakpoint", "nvvm.exit"),
+)
+"""Prefixes of operations by which nobody waits and nothing of shared memory is accessed.
+
+That fences between proxies are there is for the checks to see.
+"""
+_EVENTS = (
+    *("nvvm.mbarrier.", "nvvm.barrier", "nvvm.cluster.", "nvvm.cp.async.", "nvvm.wgmma.", "nvvm.tcgen05."),
+    *("nvvm.stmatrix", "nvvm.ldmatrix", "nvvm.store.async", "nvvm.clusterlaunchcontrol", "nvvm.red"),
+)
+_VALUES = ("nvvm.tcgen05.mma_smem_desc",)
+
+
+@dataclass(eq=False)
+class Skeleton:
+    """The operations that matter of a kernel, and the values that are needed for them."""
+
+    kernel: Kernel
+    kept: set[Operation] = field(default_factory=set[Operation])
+    needed: set[int] = field(default_factory=set[int])
+    deciding: set[int] = field(default_factory=set[int])
+    """Of the needed values, those that are taken by events, conditions and loops, not by arithmetic."""
+
+
+def is_event(kernel: Kernel, operation: Operation) -> bool:
+    """Whether an operation synchronises, or accesses shared or tensor memory."""
+    name = operation.name
+    if name in ("llvm.load", "llvm.store", "llvm.atomicrmw", "nvvm.atomicrmw", "llvm.cmpxchg"):
+        return any(kernel.types[value] in _SHARED for value in operation.operands)
+    if name == "llvm.inline_asm":
+        return bool(_ASSEMBLY.search(operation.attributes["asm_string"]))
+    return name.startswith(_EVENTS) and not name.startswith((*_SILENT, *_VALUES))
+
+
+def skeleton_of(kernel: Kernel) -> Skeleton:
+    """What matters of a kernel."""
+    return _Slicing(kernel).skeleton
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Definition:
+    operation: Operation
+    index: int
+    block: int | None
+    """The number of the operation's block that it is an argument of; `None` for a result."""
+
+
+class _Slicing:
+    def __init__(self, kernel: Kernel) -> None:
+        self.skeleton = Skeleton(kernel)
+        self._definitions: dict[int, _Definition] = {}
+        self._parents: dict[Operation, Operation | None] = {}
+        self._due: list[int] = []
+        events = list(self._look_at(kernel.body, None))
+        for event in events:
+            self._keep(event)
+            self._decide(*_operands(kernel, event))
+        while self._due:
+            self._follow(self._due.pop())
+
+    def _look_at(self, block: Block, parent: Operation | None) -> Iterator[Operation]:
+        for operation in block.operations:
+            self._parents[operation] = parent
+            for index, result in enumerate(operation.results):
+                self._definitions[result] = _Definition(operation, index, None)
+            for number, inner in enumerate(operation.blocks):
+                for index, argument in enumerate(inner.arguments):
+                    self._definitions[argument] = _Definition(operation, index, number)
+                yield from self._look_at(inner, operation)
+            if is_event(self.skeleton.kernel, operation):
+                yield operation
+
+    def _decide(self, *values: int) -> None:
+        self.skeleton.deciding.update(values)
+        self._need(*values)
+
+    def _need(self, *values: int) -> None:
+        for value in values:
+            if value not in self.skeleton.needed:
+                self.skeleton.needed.add(value)
+                self._due.append(value)
+
+    def _keep(self, operation: Operation | None) -> None:
+        """Have an operation, and whatever it is inside of."""
+        while operation is not None and operation not in self.skeleton.kept:
+            self.skeleton.kept.add(operation)
+            match operation.name:
+                case "scf.for":
+                    self._decide(*operation.operands[:3])
+                case "scf.if":
+                    self._decide(operation.operands[0])
+                case "scf.while":
+                    self._decide(operation.blocks[0].operations[-1].operands[0])
+                case _:
+                    pass
+            operation = self._parents[operation]
+
+    def _follow(self, value: int) -> None:
+        found = self._definitions.get(value)
+        if found is None:
+            return
+        operation, index = found.operation, found.index
+        self._keep(operation)
+        if found.block is not None:
+            self._decide(*_carried_from(operation, index, found.block))
+        elif operation.name == "scf.for":
+            self._need(operation.blocks[0].arguments[1 + index])
+        elif operation.name == "scf.while":
+            self._decide(operation.blocks[0].operations[-1].operands[1 + index])
+        elif operation.name == "scf.if":
+            self._need(*(block.operations[-1].operands[index] for block in operation.blocks))
+        elif not is_event(self.skeleton.kernel, operation) and not operation.blocks:
+            self._need(*operation.operands)
+
+
+def _carried_from(loop: Operation, index: int, block: int) -> Iterator[int]:
+    """What an argument of a loop's block is: before the first turn, and after each."""
+    if loop.name == "scf.for":
+        if index:
+            yield loop.operands[2 + index]
+            yield loop.blocks[0].operations[-1].operands[index - 1]
+    elif block == 0:
+        yield loop.operands[index]
+        yield loop.blocks[1].operations[-1].operands[index]
+    else:
+        yield loop.blocks[0].operations[-1].operands[1 + index]
+
+
+def _operands(kernel: Kernel, event: Operation) -> list[int]:
+    """Of an event: addresses, counts and descriptors, not data."""
+    integers = [value for value in event.operands if value in kernel.widths]
+    if event.name == "llvm.store":
+        return event.operands[1:2]
+    if event.name == "llvm.inline_asm":
+        return [value for value in integers if kernel.widths[value] == 64] + integers[-5:]
+    if event.name in ("nvvm.stmatrix", "nvvm.ldmatrix", "llvm.atomicrmw", "nvvm.atomicrmw", "llvm.cmpxchg"):
+        return event.operands[:1]
+    if event.name.startswith("nvvm.cp.async.bulk.tensor"):
+        return [value for value in integers if kernel.types[value] != "i32"]
+    if event.name == "nvvm.cp.async.shared.global":
+        return event.operands[:1]
+    return integers
