@@ -22,6 +22,8 @@ _FUNCTIONS = {
     "arith.divsi": "divide", "arith.divui": "divide", "arith.remsi": "remainder", "arith.remui": "remainder",
     "arith.shli": "shift_left", "arith.shrui": "shift_right", "arith.shrsi": "shift_right", "arith.select": "select",
 }  # fmt: skip
+_PERIODIC = tuple(f"arith.{name}" for name in ("divsi", "divui", "remsi", "remui", "shli", "shrui", "shrsi"))
+"""Of what grows, they may need to know a period."""
 _BITWISE = {"arith.andi": "and_", "arith.ori": "or_", "arith.xori": "xor"}
 _EXTREMES = {"arith.minsi": "slt", "arith.minui": "slt", "arith.maxsi": "sgt", "arith.maxui": "sgt"}
 _SAME = (
@@ -62,9 +64,10 @@ def _text(operation: Operation, kernel: Kernel) -> str | None:
     name, attributes = operation.name, operation.attributes
     given = [f"e[{value}]" for value in operation.operands]
     if name in _FUNCTIONS:
-        return f"{_FUNCTIONS[name]}({', '.join(given)})"
+        numbers = ["w.numbers"] if name in _PERIODIC else []
+        return f"{_FUNCTIONS[name]}({', '.join([*given, *numbers])})"
     if name in _BITWISE:
-        return f"bitwise({_BITWISE[name]}, {given[0]}, {given[1]})"
+        return f"bitwise({_BITWISE[name]}, {given[0]}, {given[1]}, w.numbers)"
     if name in _SAME:
         return given[0]
     if name in _EXTREMES:

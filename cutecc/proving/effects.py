@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
 from cutecc.proving.arithmetic import block_of, bytes_of
 from cutecc.proving.barriers import Mbarrier, NamedBarrier, join
-from cutecc.proving.footprints import in_block, of_lanes, operand_a, operand_b, product_of
+from cutecc.proving.footprints import Product, in_block, of_lanes, operand_a, operand_b, product_of
 from cutecc.proving.values import UNKNOWN, WARP, Lanes, Linear
 from cutecc.proving.warps import NotKnown, tensor_map
 
 if TYPE_CHECKING:
     from cutecc.proving.execution import Execution
-    from cutecc.proving.kernel import Operation
+    from cutecc.proving.kernel import Kernel, Operation
     from cutecc.proving.memory import Range
     from cutecc.proving.values import Value
 
@@ -336,22 +338,50 @@ def _matrix_load(run: Execution, index: int) -> bool:
 # Products
 
 
-def _assembly(run: Execution, index: int) -> bool:
-    event, warp = _event(run, index), run.warps[index]
+@dataclass(frozen=True, slots=True)
+class _Wgmma:
+    """The operands of a `wgmma`."""
+
+    product: Product
+    descriptors: list[int]
+    """The positions of one or two matrix descriptors."""
+    flags: list[int]
+    """Those of the numbers behind them; the last ones say which matrices are transposed."""
+
+
+@functools.lru_cache(maxsize=4096)
+def _wgmma(event: Operation, kernel: Kernel) -> _Wgmma | None:
     product = product_of(event.attributes["asm_string"])
     if product is None:
-        raise NotKnown("what the assembly does is not modelled", event)
-    descriptors = [each for each, value in enumerate(event.operands) if run.program.kernel.types[value] == "i64"]
-    flags = [warp.given(each) for each in range(descriptors[-1] + 1, len(event.operands))]
-    numbers = [run.number(index, each, "a matrix descriptor") for each in descriptors]
-    across = [each == 1 for each in flags[-2:]]
-    groups = run.group(index, "wgmma")
+        return None
+    descriptors = [each for each, value in enumerate(event.operands) if kernel.types[value] == "i64"]
+    return _Wgmma(product, descriptors, [*range(descriptors[-1] + 1, len(event.operands))])
+
+
+@functools.lru_cache(maxsize=65536)
+def _operands(
+    product: Product, descriptors: tuple[int, ...], across: tuple[bool, ...], warp: int, base: int
+) -> tuple[Range, ...]:
     ranges: list[Range] = []
-    if len(numbers) == 2:
-        ranges += operand_a(product, numbers[0], warp.number, is_transposed=len(flags) > 4 and across[0])
-    ranges += operand_b(product, numbers[-1], is_transposed=len(flags) > 3 and across[1])
+    if len(descriptors) == 2:
+        ranges += operand_a(product, descriptors[0], warp, is_transposed=across[0])
+    ranges += operand_b(product, descriptors[-1], is_transposed=across[-1])
+    return tuple(in_block(ranges, base))
+
+
+def _assembly(run: Execution, index: int) -> bool:
+    event, warp = _event(run, index), run.warps[index]
+    found = _wgmma(event, run.program.kernel)
+    if found is None:
+        raise NotKnown("what the assembly does is not modelled", event)
+    numbers = tuple(run.number(index, each, "a matrix descriptor") for each in found.descriptors)
+    flags = [warp.given(each) == 1 for each in found.flags]
+    # Behind one or two factors, which are 1 or -1; of elements of 8 bits and of integers there are none.
+    across = tuple(flags[3:5] if len(numbers) == 2 else flags[3:4]) or (False, False)
+    groups = run.group(index, "wgmma")
+    ranges = _operands(found.product, numbers, across, warp.number, _base(run, index))
     run.tick(index)
-    run.access(index, in_block(ranges, _base(run, index)), groups.component, groups.committed + 1, writes=False)
+    run.access(index, ranges, groups.component, groups.committed + 1, writes=False)
     groups.is_open, groups.last = True, event
     _unknown_results(run, index)
     return True

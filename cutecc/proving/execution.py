@@ -1,35 +1,30 @@
 """One run of a cluster's warps, in one order, which stands for all orders if no condition fails.
 
-Copies happen as soon as they are started, and a warp goes on until it has to wait. What has to come before what is
+Copies happen as soon as they are started, and warps go once around a loop at a time. What has to come before what is
 kept in vector clocks (Fidge and Mattern, 1988). docs/proving.md has the conditions and why they suffice.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import TYPE_CHECKING
 
+from cutecc.proving.effects import EFFECTS
 from cutecc.proving.barriers import Clock, Mbarrier, NamedBarrier, Waiter, join
 from cutecc.proving.memory import Range, Record, SharedMemory
 from cutecc.proving.problems import Kind, Problem
-from cutecc.proving.values import WARP
 from cutecc.proving.warps import NotKnown, Warp, make_warps
 
 if TYPE_CHECKING:
     from cutecc.proving.kernel import Operation
-    from cutecc.proving.values import Numbers, Symbol, Value
+    from cutecc.proving.values import Numbers
     from cutecc.proving.warps import Program
+    from cutecc.proving.windows import Window
 
 _MOST_PROBLEMS = 8
 _CLUSTER_BARRIER = -1
-Moment = Callable[["Execution", int], bool]
-"""Is told of each turn of a loop before it begins, with the warp's index; whether to stop."""
-
-
-class Stopped(Exception):
-    """There is no need to go on."""
 
 
 @dataclass(slots=True)
@@ -50,6 +45,7 @@ class Execution:
     """The state of a run."""
 
     program: Program
+    numbers: Numbers
     warps: list[Warp]
     clocks: list[Clock]
     components: int
@@ -60,13 +56,17 @@ class Execution:
     problems: list[Problem] = field(default_factory=list[Problem])
     current: int = 0
     """Whose turn it is."""
+    window: Window | None = None
+    """Of a loop inside of others: whether its steady state has been seen."""
+    idle: int = 0
+    """How many have had a turn since somebody went on."""
     events: int = 0
 
     @classmethod
-    def begin(cls, program: Program, numbers: Numbers, assumed: dict[Symbol, Value]) -> Execution:
+    def begin(cls, program: Program, numbers: Numbers) -> Execution:
         """Before the first event."""
-        warps = make_warps(program, numbers, assumed)
-        found = cls(program, warps, [[0] * len(warps) for _ in warps], len(warps))
+        warps = make_warps(program, numbers)
+        found = cls(program, numbers, warps, [[0] * len(warps) for _ in warps], len(warps))
         for warp in warps:
             warp.begin()
         return found
@@ -75,33 +75,38 @@ class Execution:
     def live(self) -> list[int]:
         return [index for index, warp in enumerate(self.warps) if warp.event is not None]
 
-    def run(self, moment: Moment | None = None) -> list[Problem]:
-        """Go on to the end; returns what is wrong. Raises `NotKnown`, `NeedsNumber` and `DependsOnPeriod`."""
-        from cutecc.proving.effects import EFFECTS
+    def run(self) -> list[Problem]:
+        """Go on to the end; returns what is wrong.
 
-        idle = 0
+        Raises `NotKnown`, `NeedsPeriod` and `DependsOnPeriod`; and `Undecided`, after which it can be called again.
+        """
         count = len(self.warps)
-        while idle < count and len(self.problems) < _MOST_PROBLEMS:
-            index = self.current
-            warp = self.warps[index]
-            moved = False
-            while (event := warp.event) is not None:
-                if event.blocks:
-                    if moment is not None and moment(self, index):
-                        raise Stopped
-                else:
-                    effect = EFFECTS.get(event.name)
-                    if effect is None:
-                        raise NotKnown(f"{event.name} is not modelled", event)
-                    if not effect(self, index):
-                        break
-                    self.events += 1
-                moved = True
-                warp.proceed()
-            idle = 0 if moved else idle + 1
-            self.current = (index + 1) % count
+        while self.idle < count and len(self.problems) < _MOST_PROBLEMS:
+            self._turn(self.current, self.warps[self.current])
+            self.idle += 1
+            self.current = (self.current + 1) % count
         self._end()
         return self.problems
+
+    def _turn(self, index: int, warp: Warp) -> None:
+        """Have a warp go on until it has to wait, or has gone once around a loop: that keeps loops in step."""
+        if warp.is_between:
+            self.idle = -1
+            warp.proceed()
+        elif warp.event is not None and warp.event.blocks:
+            if self.window is not None:
+                self.window.look(self, warp)
+            self.idle = -1
+            warp.proceed()
+        while (event := warp.event) is not None and not event.blocks:
+            effect = EFFECTS.get(event.name)
+            if effect is None:
+                raise NotKnown(f"{event.name} is not modelled", event)
+            if not effect(self, index):
+                return
+            self.events += 1
+            self.idle = -1
+            warp.proceed()
 
     def _end(self) -> None:
         if len(self.problems) >= _MOST_PROBLEMS:
@@ -160,7 +165,7 @@ class Execution:
         """Something is wrong, where the warp is or at another operation."""
         event = operation or self.warps[index].event
         assert event is not None
-        found = Problem(kind, text, event, other)
+        found = Problem(kind, text, event.location, other.location if other else None)
         if all(found.key != each.key for each in self.problems):
             self.problems.append(found)
 
@@ -284,17 +289,13 @@ class Execution:
 
     def copy(self) -> Execution:
         """The same state, which goes its own way."""
-        groups = {key: replace_groups(each) for key, each in self.groups.items()}
+        groups = {key: replace(each) for key, each in self.groups.items()}
+        numbers = self.numbers.copy()
         return Execution(
-            self.program, [warp.copy() for warp in self.warps], [[*clock] for clock in self.clocks], self.components,
+            self.program, numbers, [warp.copy(numbers) for warp in self.warps], [[*clock] for clock in self.clocks],
+            self.components,
             {key: each.copy() for key, each in self.mbarriers.items()},
             {key: each.copy() for key, each in self.named.items()},
-            groups, self.memory.copy(), [*self.problems], self.current, self.events,
+            groups, self.memory.copy(), [*self.problems], self.current,
+            self.window.copy() if self.window else None, self.idle, self.events,
         )  # fmt: skip
-
-
-def replace_groups(groups: Groups) -> Groups:
-    return Groups(groups.component, groups.committed, groups.done, groups.is_open, groups.last)
-
-
-__all__ = ["WARP", "Execution", "Groups", "Stopped"]

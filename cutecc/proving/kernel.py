@@ -128,6 +128,12 @@ def all_operations(block: Block) -> Iterator[Operation]:
             yield from all_operations(inner)
 
 
+def operations_inside(operation: Operation) -> Iterator[Operation]:
+    """Those in the blocks of an operation."""
+    for block in operation.blocks:
+        yield from all_operations(block)
+
+
 def _launch(module: ir.Module) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
     """Threads of a block and blocks of a cluster."""
     created = next(iter(walk(module, "cuda.launch_cfg.create")))

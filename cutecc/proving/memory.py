@@ -30,6 +30,19 @@ class Cell:
     reads: tuple[Record, ...] = ()
     """Since the last write."""
 
+    def with_read(self, record: Record) -> Cell:
+        """With one more read; of a component the last one is enough."""
+        others = tuple(each for each in self.reads if each.component != record.component)
+        return Cell(self.writes, (*others, record))
+
+    def without(self, known: Callable[[Record], bool]) -> Cell:
+        """With only those accesses that are not known to be over."""
+        writes = tuple(each for each in self.writes if not known(each))
+        reads = tuple(each for each in self.reads if not known(each))
+        if not writes and not reads:
+            return _UNTOUCHED
+        return self if len(writes) == len(self.writes) and len(reads) == len(self.reads) else Cell(writes, reads)
+
 
 _UNTOUCHED = Cell()
 Known = Callable[[Record], bool]
@@ -54,41 +67,55 @@ class SharedMemory:
         """A read; returns a write that it is not ordered after."""
         collides: Record | None = None
         cells = self._cells
+        before: Cell | None = None
+        after = _UNTOUCHED
         for start in self._pieces(ranges):
             cell = cells.get(start, _UNTOUCHED)
-            for each in cell.writes:
-                if not known(each):
-                    collides = each
-            others = tuple(each for each in cell.reads if each.component != record.component)
-            cells[start] = Cell(cell.writes, (*others, record))
+            # Neighbours mostly have the same; they share what becomes of it.
+            if cell is not before:
+                before = cell
+                for each in cell.writes:
+                    if not known(each):
+                        collides = each
+                after = cell if record in cell.reads else cell.with_read(record)
+            cells[start] = after
         return collides
 
     def write(self, ranges: Sequence[Range], record: Record, known: Known) -> Record | None:
         """A write; returns an access that it is not ordered after."""
         collides: Record | None = None
         cells = self._cells
+        before: Cell | None = None
+        after = Cell((record,))
         for start in self._pieces(ranges):
             cell = cells.get(start, _UNTOUCHED)
-            for each in (*cell.writes, *cell.reads):
-                if not known(each):
-                    collides = each
-            cells[start] = Cell((record,))
+            if cell is not before:
+                before = cell
+                for each in (*cell.writes, *cell.reads):
+                    if not known(each):
+                        collides = each
+            cells[start] = after
         return collides
 
     def open(self, known: Known) -> Iterable[tuple[int, tuple[Record, ...], tuple[Record, ...]]]:
-        """Pieces with the accesses that not everybody knows to be over; the others are forgotten."""
+        """Where bytes begin with accesses that not everybody knows to be over, or end; the others are forgotten."""
+        cells = self._cells
+        forgotten: dict[int, Cell] = {}
+        last: Cell = _UNTOUCHED
         for start in self._starts:
-            cell = self._cells.get(start)
-            if cell is None:
-                continue
-            writes = tuple(each for each in cell.writes if not known(each))
-            reads = tuple(each for each in cell.reads if not known(each))
-            if writes or reads:
-                if len(writes) < len(cell.writes) or len(reads) < len(cell.reads):
-                    self._cells[start] = Cell(writes, reads)
-                yield start, writes, reads
-            else:
-                del self._cells[start]
+            cell = cells.get(start, _UNTOUCHED)
+            if cell is not _UNTOUCHED:
+                kept = forgotten.get(id(cell))
+                if kept is None:
+                    kept = forgotten[id(cell)] = cell.without(known)
+                if kept is _UNTOUCHED:
+                    del cells[start]
+                else:
+                    cells[start] = kept
+                cell = kept
+            if cell is not last:
+                last = cell
+                yield start, cell.writes, cell.reads
 
     def _pieces(self, ranges: Sequence[Range]) -> list[int]:
         key = tuple(ranges)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from cutecc.errors import SourceLocation
-from cutecc.proving.kernel import Operation
 
 Kind = Literal["deadlock", "race", "phase", "arrivals", "barrier", "drain", "initialisation"]
 
@@ -17,14 +16,11 @@ class Problem:
 
     kind: Kind
     text: str
-    operation: Operation
-    other: Operation | None = None
-
-    @property
-    def location(self) -> SourceLocation | None:
-        return self.operation.location
+    location: SourceLocation | None
+    other: SourceLocation | None = None
+    """The place that it collides with, or that says what was expected."""
 
     @property
     def key(self) -> tuple[str, str, str]:
         """The same for what is told once."""
-        return self.kind, str(self.location), str(self.other.location if self.other else "")
+        return self.kind, str(self.location), str(self.other)

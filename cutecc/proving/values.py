@@ -72,33 +72,139 @@ class Count:
         return f"tiles of a block, of {self.end.name}"
 
 
-class NeedsNumber(Exception):
-    """A number decides, of which none was assumed so far."""
+class Undecided(Exception):
+    """Whether a number is more than another: nothing that was decided so far says so."""
 
-    def __init__(self, what: Symbol | Count) -> None:
-        super().__init__(str(what))
-        self.what = what
+    def __init__(self, key: Key, steps: int) -> None:
+        super().__init__(f"{key} > {steps}")
+        self.key = key
+        self.steps = steps
+
+
+class NeedsPeriod(Exception):
+    """A remainder or quotient of a number decides: it is to be known modulo a multiple of `factor`."""
+
+    def __init__(self, symbol: Symbol, factor: int) -> None:
+        super().__init__(f"{symbol.name} modulo {factor}")
+        self.symbol = symbol
+        self.factor = factor
 
 
 class DependsOnPeriod(Exception):
     """A value would come out otherwise in the longer run: the run does not stand for it."""
 
 
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A number: of the whole launch, or the one that a tile has of a number that may differ between tiles."""
+
+    what: Symbol | Count
+    tile: int | None = None
+
+    def __str__(self) -> str:
+        name = self.what.name if isinstance(self.what, Symbol) else str(self.what)
+        return name if self.tile is None else f"{name} of tile {self.tile}"
+
+
+@dataclass(slots=True)
+class Bounds:
+    """What is known of a number that is at least zero."""
+
+    least: int = 0
+    most: int | None = None
+
+    @property
+    def exact(self) -> int | None:
+        return self.least if self.least == self.most else None
+
+
+@dataclass(frozen=True, slots=True)
+class Residue:
+    """That a number is `first`, or more by a multiple of `period`."""
+
+    first: int
+    period: int
+
+
 @dataclass(slots=True)
 class Numbers:
-    """What is assumed of counts while the kernel is run, and what was asked of them."""
+    """What was decided of the numbers of a launch so far: they are found out as somebody asks."""
 
-    counts: dict[Count, Value] = field(default_factory=dict["Count", Value])
+    bounds: dict[Key, Bounds] = field(default_factory=dict["Key", Bounds])
+    residues: dict[Symbol, Residue] = field(default_factory=dict["Symbol", Residue])
     strides: dict[Count, Symbol] = field(default_factory=dict["Count", Symbol])
+    tile: int | None = None
+    """The tile that whoever asks is at."""
+    asked_tile: int | None = None
+    """The last one of which was asked whether it is there."""
 
-    def exceeds(self, count: Count, stride: Symbol | None, steps: Value) -> Value:
-        """Whether a count is more than so many steps of this stride."""
+    def copy(self) -> Numbers:
+        bounds = {key: Bounds(each.least, each.most) for key, each in self.bounds.items()}
+        return Numbers(bounds, dict(self.residues), dict(self.strides), self.tile, self.asked_tile)
+
+    def known(self, key: Key) -> Bounds:
+        """What is known of a number: of a tile's, also what is of all tiles', and the other way round."""
+        if key.tile is not None:
+            found = self.bounds.get(key)
+            return found if found is not None else self.bounds.get(Key(key.what), Bounds())
+        of_tiles = [each for other, each in self.bounds.items() if other.what == key.what]
+        mosts = [each.most for each in of_tiles if each.most is not None]
+        return Bounds(max((each.least for each in of_tiles), default=0), min(mosts, default=None))
+
+    def has_tile(self, count: Count, stride: Symbol | None, steps: Value) -> Value:
+        """Whether there is a tile after so many steps of this stride."""
         if stride is not None and self.strides.setdefault(count, stride) != stride:
             return UNKNOWN
-        number = self.counts.get(count)
-        if number is None:
-            raise NeedsNumber(count)
-        return compare("sgt", number, steps, self)
+        if type(steps) is not int:
+            return UNKNOWN
+        self.asked_tile = steps
+        return self._exceeds(Key(count), steps)
+
+    def exceeds(self, symbol: Symbol, steps: Value) -> Value:
+        """Whether a number is more than another."""
+        return self._exceeds(Key(symbol, self.tile), steps) if type(steps) is int else UNKNOWN
+
+    def _exceeds(self, key: Key, steps: int) -> int:
+        known = self.known(key)
+        if known.least > steps:
+            return 1
+        if known.most is not None and known.most <= steps:
+            return 0
+        residue = self.residues.get(key.what) if isinstance(key.what, Symbol) else None
+        if residue is not None and not _could_be(residue, known, steps):
+            # It cannot be this one: what is true of the one before is true of it.
+            self.decide(key, steps, more=True)
+            return 1
+        raise Undecided(key, steps)
+
+    def decide(self, key: Key, steps: int, *, more: bool) -> None:
+        """Of a number that nothing was said of: that it is more, or not."""
+        known = self.known(key)
+        found = self.bounds[key] = Bounds(known.least, known.most)
+        if more:
+            found.least = max(found.least, steps + 1)
+        else:
+            found.most = steps if found.most is None else min(found.most, steps)
+
+    def representative(self, linear: Linear, factor: int) -> Value:
+        """A sum of multiples of one symbol as a number of which the period is known. Raises `NeedsPeriod`."""
+        ((symbol, multiple),) = linear.terms
+        exact = self.known(Key(symbol, self.tile)).exact
+        residue = self.residues.get(symbol)
+        if exact is not None:
+            number = exact if residue is None else Shifted(exact, residue.period)
+            return add(multiply(multiple, number), linear.constant)
+        if residue is None or residue.period * multiple % factor:
+            raise NeedsPeriod(symbol, factor)
+        return add(multiply(multiple, Shifted(residue.first, residue.period)), linear.constant)
+
+
+def _could_be(residue: Residue, known: Bounds, steps: int) -> bool:
+    """Whether there is a number that is possible so far, and not more than so many."""
+    first = residue.first
+    if first < known.least:
+        first += -(-(known.least - first) // residue.period) * residue.period
+    return first <= steps
 
 
 def simple(terms: dict[Symbol, Value], constant: Value) -> Value:
@@ -178,13 +284,15 @@ def lanewise(function: Callable[..., int], *given: Value) -> Value:
     return Lanes(found) if any(each != found[0] for each in found) else found[0]
 
 
-def bitwise(function: Callable[[int, int], int], a: Value, b: Value) -> Value:
+def bitwise(function: Callable[[int, int], int], a: Value, b: Value, numbers: Numbers) -> Value:
     """`and`, `or`, `xor` and the like, of numbers that do not grow."""
     if type(a) is int and type(b) is int:
         return function(a, b)
     if function is operator.and_ and (a == 0 or b == 0) and not isinstance(a, Lanes) and not isinstance(b, Lanes):
         return 0
-    _needs(a, b)
+    a, b = (_as_number(each, 1 << 32, numbers) for each in (a, b))
+    if isinstance(a, Linear) or isinstance(b, Linear):
+        return UNKNOWN
     if isinstance(a, Shifted) or isinstance(b, Shifted):
         mask = b if isinstance(a, Shifted) else a
         grown = a if isinstance(a, Shifted) else b
@@ -194,31 +302,37 @@ def bitwise(function: Callable[[int, int], int], a: Value, b: Value) -> Value:
     return lanewise(function, a, b) if a is not UNKNOWN and b is not UNKNOWN else UNKNOWN
 
 
-def _needs(*given: Value) -> None:
-    """What is of one symbol can be computed, once a number is assumed for it."""
-    symbols = {symbol for each in given if isinstance(each, Linear) for symbol, _ in each.terms}
-    if len(symbols) == 1 and all(each is not UNKNOWN and not isinstance(each, Lanes) for each in given):
-        raise NeedsNumber(symbols.pop())
+def _as_number(value: Value, factor: int, numbers: Numbers) -> Value:
+    """What is of one symbol, as a number that is known modulo a factor."""
+    is_one = isinstance(value, Linear) and len(value.terms) == 1 and type(value.terms[0][1]) is int
+    return numbers.representative(value, factor) if is_one else value
 
 
-def divide(a: Value, b: Value) -> Value:
+def divide(a: Value, b: Value, numbers: Numbers) -> Value:
     """Rounded towards zero."""
     if type(a) is int and type(b) is int:
         return _quotient(a, b)
-    return _divided(a, b, _quotient, lambda by, size: by // size)
+    return _divided(a, b, _quotient, lambda by, size: by // size, numbers)
 
 
-def remainder(a: Value, b: Value) -> Value:
+def remainder(a: Value, b: Value, numbers: Numbers) -> Value:
     """With the sign of the first."""
     if type(a) is int and type(b) is int:
         return _remainder(a, b)
-    return _divided(a, b, _remainder, lambda by, size: 0)
+    return _divided(a, b, _remainder, lambda by, size: 0, numbers)
 
 
-def _divided(a: Value, b: Value, function: Callable[[int, int], int], shift: Callable[[int, int], int]) -> Value:
+def _divided(
+    a: Value,
+    b: Value,
+    function: Callable[[int, int], int],
+    shift: Callable[[int, int], int],
+    numbers: Numbers,
+) -> Value:
     if a is UNKNOWN or b is UNKNOWN:
         return UNKNOWN
-    _needs(a, b)
+    if isinstance(a, Linear) and type(b) is int and b > 0:
+        return _divided_linear(a, b, function, shift, numbers)
     if isinstance(a, Linear) or isinstance(b, Linear):
         return UNKNOWN
     if isinstance(b, Shifted):
@@ -228,6 +342,18 @@ def _divided(a: Value, b: Value, function: Callable[[int, int], int], shift: Cal
             raise DependsOnPeriod(f"a number that grows by {a.by} is divided by {b}")
         return _shifted(function(a.value, b), shift(a.by, b))
     return lanewise(function, a, b)
+
+
+def _divided_linear(
+    a: Linear, b: int, function: Callable[[int, int], int], shift: Callable[[int, int], int], numbers: Numbers
+) -> Value:
+    factors = [factor for _, factor in a.terms]
+    if all(type(factor) is int and factor % b == 0 for factor in factors) and type(a.constant) is int:
+        if 0 <= a.constant:
+            terms = {symbol: shift(factor, b) for symbol, factor in a.terms}
+            return simple(terms, function(a.constant, b))
+    found = _as_number(a, b, numbers)
+    return UNKNOWN if isinstance(found, Linear) else _divided(found, b, function, shift, numbers)
 
 
 def _quotient(a: int, b: int) -> int:
@@ -241,16 +367,16 @@ def _remainder(a: int, b: int) -> int:
     return a - b * _quotient(a, b)
 
 
-def shift_left(a: Value, b: Value) -> Value:
-    return multiply(a, 1 << b) if type(b) is int else bitwise(operator.lshift, a, b)
+def shift_left(a: Value, b: Value, numbers: Numbers) -> Value:
+    return multiply(a, 1 << b) if type(b) is int else bitwise(operator.lshift, a, b, numbers)
 
 
-def shift_right(a: Value, b: Value) -> Value:
+def shift_right(a: Value, b: Value, numbers: Numbers) -> Value:
     if type(a) is int and type(b) is int:
         return a >> b
-    if isinstance(a, Shifted) and type(b) is int:
-        return divide(a, 1 << b)
-    return bitwise(operator.rshift, a, b)
+    if isinstance(a, (Shifted, Linear)) and type(b) is int:
+        return divide(a, 1 << b, numbers)
+    return bitwise(operator.rshift, a, b, numbers)
 
 
 _COMPARISONS: dict[str, Callable[[int, int], bool]] = {
@@ -290,20 +416,39 @@ def _compared(name: str, a: Value, b: Value, numbers: Numbers) -> Value:
     difference = subtract(a, b)
     if not isinstance(difference, Linear):
         return compare(name, difference, 0, numbers)
-    if name in ("eq", "ne") or len(difference.terms) == 1:
-        _needs(difference)
-        return UNKNOWN
+    if name in ("eq", "ne"):
+        if len(difference.terms) > 1:
+            return UNKNOWN
+        # Equal is neither more nor less.
+        less, more = (_is_positive(each, numbers) for each in (multiply(difference, -1), difference))
+        if less is UNKNOWN or more is UNKNOWN:
+            return UNKNOWN
+        return int(bool(less or more) == (name == "ne"))
     # a < b is b - a > 0, and of integers a <= b is b - a + 1 > 0.
     positive = difference if name[1] == "g" else multiply(difference, -1)
     if name[2] == "e":
         positive = add(positive, 1)
+    return _is_positive(positive, numbers)
+
+
+def _is_positive(positive: Linear, numbers: Numbers) -> Value:
     for sign in (1, -1):
         # `x > 0`, or of integers `not (-x + 1 > 0)`.
         asked = positive if sign > 0 else add(multiply(positive, -1), 1)
-        if (found := _asked(asked)) is not None:
-            holds = numbers.exceeds(*found)
-            return holds if sign > 0 else subtract(1, holds)
+        holds = _more(asked, numbers)
+        if holds is not UNKNOWN:
+            return holds if sign > 0 else 1 - holds
     return UNKNOWN
+
+
+def _more(positive: Linear, numbers: Numbers) -> Value:
+    if len(positive.terms) == 1:
+        ((symbol, factor),) = positive.terms
+        if symbol.is_positive and factor == 1 and type(positive.constant) is int and positive.constant >= 0:
+            return 1
+        return numbers.exceeds(symbol, multiply(positive.constant, -1)) if factor == 1 else UNKNOWN
+    found = _asked(positive)
+    return UNKNOWN if found is None else numbers.has_tile(*found)
 
 
 def _asked(positive: Linear) -> tuple[Count, Symbol | None, Value] | None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from math import prod
 
 from cutecc.proving.arithmetic import Code, compiled, shared_base
@@ -122,7 +122,7 @@ class Frame:
     """Whether the next turn of the loop has not begun."""
 
     def copy(self) -> Frame:
-        return replace(self)
+        return Frame(self.steps, self.step, self.outer, self.at, self.which, self.condition, self.counter, self.is_head)
 
 
 @dataclass(eq=False)
@@ -140,6 +140,12 @@ class Warp:
     frames: list[Frame] = field(default_factory=list[Frame])
     event: Operation | None = None
     """What it comes to next; a loop stands for its next turn. `None` when it has exited."""
+    is_between: bool = False
+    """Whether it is on the way to its next event."""
+    tile: int | None = None
+    """Of a loop over tiles, which one it is at."""
+    next_tile: int | None = None
+    """The last one of which it has asked whether it is there."""
 
     @property
     def kernel(self) -> Kernel:
@@ -159,24 +165,34 @@ class Warp:
         """How many lanes take part in the event."""
         return self.mask.bit_count()
 
-    def copy(self) -> Warp:
+    def copy(self, numbers: Numbers) -> Warp:
+        """The same place and values, in another run with these numbers."""
         frames = [frame.copy() for frame in self.frames]
-        return Warp(self.program, self.numbers, self.block, self.number, [*self.values], self.mask, frames, self.event)
+        return Warp(
+            self.program, numbers, self.block, self.number, [*self.values], self.mask, frames, self.event,
+            self.is_between, self.tile, self.next_tile,
+        )  # fmt: skip
 
     def begin(self) -> None:
         """Go to the first event."""
         self.frames = [Frame(self.program.steps, None, ALL)]
-        self._go()
+        self.is_between = True
 
     def proceed(self) -> None:
-        """Go from the event, which has happened, to the next."""
-        frame = self.frames[-1]
-        if frame.is_head:
-            frame.is_head = False
-            self._turn(frame)
-        else:
-            frame.at += 1
+        """Go from the event, which has happened, to the next. What raises `Undecided` can be called again."""
+        numbers = self.numbers
+        numbers.tile, numbers.asked_tile = self.tile, None
+        if not self.is_between:
+            frame = self.frames[-1]
+            if frame.is_head:
+                self._turn(frame)
+            else:
+                frame.at += 1
+            self.is_between = True
         self._go()
+        self.is_between = False
+        if numbers.asked_tile is not None:
+            self.next_tile = numbers.asked_tile
 
     def given(self, index: int) -> Value:
         """An operand of the event."""
@@ -218,10 +234,14 @@ class Warp:
             frame.is_head = True
         elif frame.which == 0:
             condition, *handed = frame.steps[-1].operation.operands
+            if self.numbers.asked_tile is not None:
+                self.next_tile = self.numbers.asked_tile
             if self._decided(self.values[condition], step.operation):
+                self.tile = self.next_tile
                 self._carry(handed, step.operation.blocks[1].arguments)
                 frame.steps, frame.at, frame.which = step.blocks[1], 0, 1
             else:
+                self.tile = None
                 self._leave(handed, step)
         else:
             self._carry(frame.steps[-1].operation.operands, step.operation.blocks[0].arguments)
@@ -259,14 +279,16 @@ class Warp:
         """The next turn of a loop, or its end."""
         step = frame.step
         assert step is not None
-        frame.at = 0
+        goes_on = 1
         if step.operation.name == "scf.for":
             (body,) = step.operation.blocks
             end = self.values[step.operation.operands[1]]
-            if self._decided(compare("slt", frame.counter, end, self.numbers), step.operation):
+            goes_on = self._decided(compare("slt", frame.counter, end, self.numbers), step.operation)
+            if goes_on:
                 self.values[body.arguments[0]] = frame.counter
             else:
                 self._leave(body.arguments[1:], step)
+        frame.at, frame.is_head = 0, False
 
     def _branch(self, step: Step) -> None:
         condition = self.values[step.operation.operands[0]]
@@ -318,14 +340,14 @@ def tensor_map(argument: int) -> Symbol:
     return Symbol(f"tensor map {argument}")
 
 
-def make_warps(program: Program, numbers: Numbers, assumed: Mapping[Symbol, Value]) -> list[Warp]:
+def make_warps(program: Program, numbers: Numbers) -> list[Warp]:
     """The warps of a cluster's blocks, each before its first event."""
     kernel = program.kernel
     values: list[Value] = [UNKNOWN] * program.values
     for number, constant in program.constants.items():
         values[number] = constant
     for number, symbol in program.symbols.items():
-        values[number] = assumed.get(symbol, Linear(((symbol, 1),)))
+        values[number] = Linear(((symbol, 1),))
     for number in kernel.boxes:
         # Which tensor map a copy takes is told by its address.
         values[number] = Linear(((tensor_map(number), 1),))

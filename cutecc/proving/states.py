@@ -1,0 +1,263 @@
+"""When two states of runs go on alike: what is the same of them, written down to be compared."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cutecc.proving.demands import Demand, demands_of
+from cutecc.proving.kernel import all_operations, operations_inside
+from cutecc.proving.values import Count, Key, Linear
+
+if TYPE_CHECKING:
+    from cutecc.proving.barriers import Clock
+    from cutecc.proving.execution import Execution
+    from cutecc.proving.kernel import Block
+    from cutecc.proving.skeleton import Skeleton
+    from cutecc.proving.values import Numbers
+    from cutecc.proving.warps import Frame, Program, Step, Warp
+
+
+@dataclass(eq=False, slots=True)
+class _Live:
+    """Of a block's own values, those that matter at each of its steps: they are still to be used."""
+
+    at: list[list[int]]
+    """When the step comes next."""
+    inside: list[list[int]]
+    """While a warp is in one of the step's blocks."""
+    at_head: list[int]
+    """Of a loop's first block, before a turn."""
+
+
+class States:
+    """Writes states of one program down."""
+
+    def __init__(self, program: Program) -> None:
+        self._demands = demands_of(program.skeleton)
+        self._carried = _carried(program.skeleton)
+        self._live: dict[int, _Live] = {}
+        self._block(program.kernel.body, program.steps)
+
+    def _block(self, block: Block, steps: Sequence[Step]) -> set[int]:
+        """Look at a block; returns the values that are used in it."""
+        step_of = {step.operation: number for number, step in enumerate(steps)}
+        used: list[set[int]] = []
+        """By the steps: what they, and arithmetic in front of them, use."""
+        inner: list[set[int]] = []
+        own = {each for each in block.arguments if self._matters(each)}
+        defined: list[set[int]] = []
+        waiting: set[int] = set()
+        made: set[int] = set()
+        for operation in block.operations:
+            waiting.update(operation.operands)
+            if operation not in step_of:
+                made.update(operation.results)
+                continue
+            step = steps[step_of[operation]]
+            blocks = zip(operation.blocks, step.blocks, strict=False)
+            within = set[int]().union(*(self._block(each, inside) for each, inside in blocks))
+            if operation.name == "scf.for":
+                within.update(operation.operands[1:3])
+            if operation.blocks and not step.blocks:
+                within.update(value for each in operations_inside(operation) for value in each.operands)
+            used.append(waiting | within)
+            inner.append(within)
+            # What arithmetic makes in front of a step is there once the step comes.
+            defined.append({each for each in made if self._matters(each)})
+            waiting, made = set(), {*operation.results}
+        at: list[list[int]] = []
+        inside: list[list[int]] = []
+        later: set[int] = set()
+        for number in reversed(range(len(steps))):
+            visible = own.union(*defined[: number + 1])
+            inside.append(sorted(visible & (inner[number] | later)))
+            at.append(sorted(visible & (used[number] | later)))
+            later |= used[number]
+        everything = later.union(*used)
+        found = _Live(at[::-1], inside[::-1], sorted(own))
+        self._live[id(steps)] = found
+        return everything
+
+    def _matters(self, value: int) -> bool:
+        return self._demands.get(value, Demand()) != Demand()
+
+    def of(self, run: Execution) -> Hashable:
+        """The state, less what makes no difference."""
+        numbers = run.numbers
+        live = run.live
+        clocks, barriers, memory = _knowledge(run, live)
+        warps = tuple(self._warp(warp, numbers) if index in clocks else None for index, warp in enumerate(run.warps))
+        return run.current, run.idle, warps, barriers, memory, tuple(sorted(clocks.items())), _bounds(run, numbers)
+
+    def _warp(self, warp: Warp, numbers: Numbers) -> Hashable:
+        tiles = _first_tile(numbers)
+        values: list[Hashable] = []
+        for depth, frame in enumerate(warp.frames, 1):
+            live = self._live[id(frame.steps)]
+            if frame.is_head:
+                shown = live.at_head
+            else:
+                shown = (live.at if depth == len(warp.frames) else live.inside)[frame.at]
+            values.append(tuple(self._value(warp, each, numbers) for each in shown))
+            if frame.step is not None and frame.step.operation.name == "scf.for":
+                values.append(self._counter(warp, frame, numbers))
+        tile = None if warp.tile is None else warp.tile - tiles
+        following = None if warp.next_tile is None else warp.next_tile - tiles
+        return warp.place, warp.mask, warp.is_between, tile, following, tuple(values)
+
+    def _counter(self, warp: Warp, frame: Frame, numbers: Numbers) -> Hashable:
+        assert frame.step is not None
+        counter, end = frame.counter, warp.values[frame.step.operation.operands[1]]
+        if isinstance(end, Linear) and type(counter) is int:
+            return _distance(warp, end, counter, numbers)
+        return counter
+
+    def _value(self, warp: Warp, number: int, numbers: Numbers) -> Hashable:
+        value, demand = warp.values[number], self._demands[number]
+        if isinstance(value, Linear):
+            return _relative(value, numbers) if number in self._carried else value
+        if type(value) is not int:
+            return value
+        if demand.period == 0 or value < 0:
+            return value
+        found: list[Hashable] = [value if value < demand.limit else None, value % demand.period]
+        if demand.is_relative:
+            symbols = {key.what for key in numbers.bounds if not isinstance(key.what, Count)}
+            distances = [
+                (symbol.name, value - numbers.known(Key(symbol, warp.tile)).least)
+                for symbol in sorted(symbols, key=lambda symbol: symbol.name)
+            ]
+            found += distances or [value]
+        return tuple(found)
+
+
+def _distance(warp: Warp, end: Linear, counter: int, numbers: Numbers) -> Hashable:
+    """How far a counter is from what is known of the end."""
+    found: list[Hashable] = []
+    for symbol, factor in end.terms:
+        known = numbers.known(Key(symbol, warp.tile))
+        found.append((symbol.name, factor, known.least - counter))
+    return (*found, end.constant)
+
+
+def _first_tile(numbers: Numbers) -> int:
+    """How many tiles there are at least: tiles are counted from there."""
+    return max((each.least for key, each in numbers.bounds.items() if isinstance(key.what, Count)), default=0)
+
+
+def _relative(value: Linear, numbers: Numbers) -> Hashable:
+    """Steps over the grid, from the tile of which nothing is known."""
+    first = _first_tile(numbers)
+    terms = tuple(
+        (symbol.name, factor - first if symbol.is_positive and type(factor) is int else factor)
+        for symbol, factor in value.terms
+    )
+    missing = -first if first and not any(symbol.is_positive for symbol, _ in value.terms) else 0
+    return terms, missing, value.constant
+
+
+def _bounds(run: Execution, numbers: Numbers) -> Hashable:
+    """What is known of numbers, relative to how far the loops are."""
+    first = _first_tile(numbers)
+    oldest = min((_tile_of(warp) for warp in run.warps if warp.event is not None or warp.is_between), default=0)
+    for key in [key for key in numbers.bounds if key.tile is not None and key.tile < oldest]:
+        del numbers.bounds[key]
+    found: list[Hashable] = []
+    for key, each in numbers.bounds.items():
+        spread = None if each.most is None else each.most - each.least
+        if isinstance(key.what, Count):
+            found.append((str(key.what), "", spread))
+            continue
+        residue = numbers.residues.get(key.what)
+        place: Hashable = None
+        if residue is not None:
+            place = (min(each.least, residue.first), each.least % residue.period)
+        tile = None if key.tile is None else key.tile - first
+        found.append((key.what.name, str(tile), spread, place))
+    return tuple(sorted(found, key=str))
+
+
+def _tile_of(warp: Warp) -> int:
+    """The first tile that a warp may still ask about."""
+    if warp.tile is not None:
+        return warp.tile
+    return warp.next_tile if warp.next_tile is not None else 0
+
+
+def _knowledge(run: Execution, live: Sequence[int]) -> tuple[dict[int, Hashable], Hashable, Hashable]:
+    """Clocks as ranks among what they may be compared with; barriers; and accesses that not all know to be over."""
+    known = run.known_to_all(live) if live else lambda record: True
+    opened = list(run.memory.open(known))
+    points: dict[int, set[int]] = {}
+    for _, writes, reads in opened:
+        for record in (*writes, *reads):
+            points.setdefault(record.component, set()).add(record.value)
+    for barrier in run.mbarriers.values():
+        points.setdefault(barrier.component, set()).update((barrier.complete - 1, barrier.complete))
+        points.setdefault(barrier.initialised[0], set()).add(barrier.initialised[1])
+        for waiter in barrier.waiters:
+            points.setdefault(waiter.warp, set()).add(waiter.value)
+    for barrier in run.named.values():
+        points.setdefault(barrier.component, set()).add(barrier.complete)
+    for groups in run.groups.values():
+        points.setdefault(groups.component, set()).add(groups.committed + 1)
+    ranked = {component: sorted(values) for component, values in points.items()}
+    order = sorted(ranked)
+
+    def rank(component: int, value: int) -> int:
+        # What is known up to a point is known with it.
+        return bisect_left(ranked[component], value + 1)
+
+    def ranks(clock: Clock) -> tuple[int, ...]:
+        size = len(clock)
+        return tuple(rank(each, clock[each] if each < size else 0) for each in order)
+
+    clocks: dict[int, Hashable] = {index: ranks(run.clocks[index]) for index in live}
+    mbarriers = tuple(
+        (
+            address, each.complete % 2, each.missing, each.bytes, ranks(each.arrived), ranks(each.passed),
+            tuple(sorted((waiter.warp, rank(waiter.warp, waiter.value)) for waiter in each.waiters)),
+        )
+        for address, each in sorted(run.mbarriers.items())
+    )  # fmt: skip
+    named = tuple(
+        (
+            key, each.arrived, each.expected, ranks(each.clock), ranks(each.passed),
+            tuple(sorted((index, each.complete - phase) for index, phase in each.inside.items())),
+        )
+        for key, each in sorted(run.named.items())
+    )  # fmt: skip
+    groups = tuple(
+        (key, each.is_open, min(each.committed - each.done, 64), rank(each.component, each.committed))
+        for key, each in sorted(run.groups.items())
+    )
+    memory = tuple(
+        (
+            start,
+            tuple(sorted((each.component, rank(each.component, each.value)) for each in writes)),
+            tuple(sorted((each.component, rank(each.component, each.value)) for each in reads)),
+        )
+        for start, writes, reads in opened
+    )
+    return clocks, (mbarriers, named, groups), memory
+
+
+def _carried(skeleton: Skeleton) -> set[int]:
+    """Values that change from turn to turn of a loop: those that loops carry take part in them."""
+    operations = list(all_operations(skeleton.kernel.body))
+    found: set[int] = set()
+    for each in operations:
+        if each.name in ("scf.for", "scf.while"):
+            found.update(argument for block in each.blocks for argument in block.arguments)
+            found.update(each.results)
+    before = -1
+    while len(found) > before:
+        before = len(found)
+        for each in operations:
+            ends = [value for block in each.blocks for value in block.operations[-1].operands]
+            if not found.isdisjoint((*each.operands, *ends)):
+                found.update(each.results)
+    return found

@@ -1,0 +1,92 @@
+"""The steady state of a loop inside of a loop over tiles.
+
+A run with one number of steps stands for the runs with a period more, two more, and so on, if in each tile the loop
+comes to a state that it comes to again after one period, before anybody has been told where the loop ends: what lies
+between can then be repeated as often as one likes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from cutecc.proving.values import Bounds, Key, Linear, Symbol
+
+if TYPE_CHECKING:
+    from cutecc.proving.execution import Execution
+    from cutecc.proving.states import States
+    from cutecc.proving.warps import Warp
+
+
+@dataclass(frozen=True, slots=True)
+class Steady:
+    """From which step on a loop that goes on and on repeats itself, and after how many steps."""
+
+    first: int
+    period: int
+
+
+@dataclass(slots=True)
+class Window:
+    """What was seen of the loop that goes on, of whoever is furthest ahead."""
+
+    symbol: Symbol
+    number: int
+    """Of steps."""
+    period: int
+    states: States
+    tile: int | None = None
+    steps: int = -1
+    """How far whoever is furthest has come in the tile."""
+    seen: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
+    is_found: bool = True
+    """Whether the last loop that was gone through had such a state."""
+    is_missing: bool = False
+    """Whether some loop had none."""
+    first: Steady | None = None
+    """The first state that came again."""
+
+    def copy(self) -> Window:
+        return replace(self, seen=dict(self.seen))
+
+    def look(self, run: Execution, warp: Warp) -> None:
+        """A warp is before a turn of a loop."""
+        frame = warp.frames[-1]
+        assert frame.step is not None
+        end, counter = warp.values[frame.step.operation.operands[1]], frame.counter
+        if not isinstance(end, Linear) or end.terms[0][0] != self.symbol or type(counter) is not int:
+            return
+        if not self._is_ahead(warp.tile, counter):
+            return
+        if warp.tile != self.tile:
+            self.is_missing |= not self.is_found
+            self.tile, self.seen, self.is_found = warp.tile, {}, False
+        self.steps = counter
+        if self.is_found or counter >= self.number or (self.period == 0 and self.first is not None):
+            return
+        state = self._state(run)
+        before = self.seen.setdefault(state, counter)
+        if before < counter and self.first is None:
+            self.first = Steady(before, counter - before)
+        self.is_found = 0 < counter - before == self.period
+
+    def end(self) -> bool:
+        """Whether every loop that was gone through had a state that came again."""
+        return self.is_found and not self.is_missing
+
+    def _is_ahead(self, tile: int | None, counter: int) -> bool:
+        if tile == self.tile:
+            return counter > self.steps
+        return tile is not None and (self.tile is None or tile > self.tile)
+
+    def _state(self, run: Execution) -> Hashable:
+        """As if nobody knew the end of this tile's loop."""
+        numbers = run.numbers
+        key, residues = Key(self.symbol, self.tile), numbers.residues
+        numbers.bounds[key], numbers.residues = Bounds(self.steps), {}
+        try:
+            return self.states.of(run)
+        finally:
+            numbers.bounds.pop(key, None)
+            numbers.residues = residues
