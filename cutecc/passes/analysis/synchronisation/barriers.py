@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -57,8 +56,6 @@ class Mbarrier:
     announced: dict[Site, Done] = field(default_factory=dict[Site, Done])
     """In all phases."""
     brought: dict[Site, Done] = field(default_factory=dict[Site, Done])
-    first_arrivals: Counter[int] = field(default_factory=Counter[int])
-    """What each warp brought when it came to arrive for the first time."""
     arriving: dict[Site, Done] = field(default_factory=dict[Site, Done])
     """In all phases."""
     given: Array | None = None
@@ -71,8 +68,7 @@ class Mbarrier:
         """Take arrivals of one warp; how many are too many for the phase they come to."""
         for done in (self.arrived, self.arriving):
             done.setdefault(site, Done()).add(warp, threads, amount)
-        self.first_arrivals.setdefault(warp, amount)
-        self.given = given if self.given is None else np.maximum(self.given, given)
+        self._learn(given)
         excess = max(0, amount - self.pending) if self.count else 0
         while amount and self.count:
             taken = min(amount, self.pending)
@@ -86,10 +82,14 @@ class Mbarrier:
         self.missing += amount
         self.announced.setdefault(site, Done()).add(warp, threads, amount)
 
-    def bring(self, site: Site, warp: int, threads: int, amount: int) -> None:
+    def bring(self, site: Site, warp: int, threads: int, amount: int, given: Array) -> None:
+        self._learn(given)
         self.missing -= amount
         self.brought.setdefault(site, Done()).add(warp, threads, amount)
         self.complete()
+
+    def _learn(self, given: Array) -> None:
+        self.given = given if self.given is None else np.maximum(self.given, given)
 
     def complete(self) -> bool:
         """Begin the next phase, if this one is complete."""

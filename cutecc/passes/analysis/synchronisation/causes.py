@@ -43,6 +43,8 @@ def causes_of(run: Run) -> list[Cause]:
             found += _of_arrivals(run)
         if not found:
             found += _of_first_waits(run)
+        if not run.stuck:
+            found += _of_rests(run)
     return found
 
 
@@ -82,7 +84,7 @@ def _excesses(run: Run) -> Iterator[Cause]:
         barrier = each.barrier
         if barrier is None or (each.event.site, each.what) in said:
             continue
-        if each.what == "excess":
+        if each.what == "excess" and not _announce_each(barrier):
             said.add((each.event.site, each.what))
             came = arrivals(each.event, barrier)
             text = (
@@ -99,10 +101,15 @@ def _excesses(run: Run) -> Iterator[Cause]:
             yield _miscounted(barrier, total, "so that phases are complete before all of them have come")
 
 
+def _announce_each(barrier: Mbarrier) -> bool:
+    """Whether threads of a warp all announce the same bytes: that is said of the bytes."""
+    return any(each.threads > each.times for each in barrier.announced.values())
+
+
 def _miscounted(barrier: Mbarrier, total: int, so: str) -> Cause:
     text = (
         f"the mbarrier counts {counted(barrier.count, 'arrival')}, and {total} come in a phase, {so}: "
-        f"mbarrier_init(…, {total})"
+        f"mbarrier_init(…, {total}), or have {barrier.count} arrive"
     )
     numbers: Numbers = {"arrivals counted": barrier.count, "arrivals": total}
     return Cause("arrivals", barrier, barrier.site.operation, text, numbers)
@@ -167,10 +174,12 @@ def _before_next_wait(run: Run, warp: int) -> Iterator[Event]:
 
 
 def _would(run: Run, barrier: Mbarrier, kinds: tuple[Kind, ...]) -> bool:
-    """Whether somebody that waits would go on to do this."""
+    """Whether somebody that waits, and has not been there in this phase, would go on to do this."""
+    been = {warp for done in barrier.arrived.values() for warp in done.warps}
     return any(
         event.site.kind in kinds and barrier.address in (event.addresses or ())
         for warp, waiting in run.stuck
+        if warp not in been
         if waiting.site.kind not in WAITS or barrier.address not in (waiting.addresses or ())
         for event in _before_next_wait(run, warp)
     )
@@ -217,6 +226,13 @@ def _wrong_bytes(run: Run, barrier: Mbarrier, *, is_over: bool) -> Cause | None:
         )
         return Cause("bytes", barrier, at.operation, text, numbers)
     times = announced.times
+    if issued := _issued_by_each(barrier, announced):
+        at, count = issued
+        text = (
+            f"the copies to an mbarrier are issued {count} times for one announcement of {counted(announced.amount // times, 'byte')}: "
+            "let one thread of one warp issue them"
+        )
+        return Cause("bytes", barrier, at.operation, text, numbers)
     if brought.amount % times or announced.amount % times:
         return None
     told, came = announced.amount // times, brought.amount // times
@@ -227,6 +243,14 @@ def _wrong_bytes(run: Run, barrier: Mbarrier, *, is_over: bool) -> Cause | None:
         f"{_ANNOUNCE}(…, {came})"
     )
     return Cause("bytes", barrier, at.operation, text, {"bytes announced": told, "bytes copied": came})
+
+
+def _issued_by_each(barrier: Mbarrier, announced: Done) -> tuple[Site, int] | None:
+    """A copy that several threads issue where one alone would bring what is announced, and how many do."""
+    sites = barrier.brought.items()
+    most, count = max(((site, done.threads // announced.times) for site, done in sites), key=lambda each: each[1])
+    once = sum(done.amount // done.threads for _, done in sites) * announced.times
+    return (most, count) if count > 1 and once == announced.amount else None
 
 
 def _are_copies_unknown(run: Run) -> bool:
@@ -264,6 +288,16 @@ def _nobody(barrier: Mbarrier) -> Cause:
     )
     numbers: Numbers = {"arrivals counted": barrier.count, "arrivals": 0}
     return Cause("arrivals", barrier, barrier.site.operation, text, numbers)
+
+
+def _of_rests(run: Run) -> Iterator[Cause]:
+    """At the end of a kernel, arrivals that have begun a phase which nobody ends."""
+    for barrier in run.mbarriers.values():
+        by_warp = comers(run, barrier)
+        total, came = sum(by_warp.values()), sum(each.amount for each in barrier.arriving.values())
+        is_begun = 0 < barrier.pending < barrier.count and barrier.passed
+        if is_begun and total > barrier.count and came % total == 0 and not run.traces.is_assumed:
+            yield _miscounted(barrier, total, "so that phases are complete before all of them have come")
 
 
 def _of_first_waits(run: Run) -> Iterator[Cause]:

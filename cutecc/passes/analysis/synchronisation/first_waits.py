@@ -36,6 +36,11 @@ class CheckFirstWaits(SynchronisationCheck):
                 if barrier.passed:
                     verdicts.right += 1
                 else:
-                    verdicts.unknown[why_unknown(run.traces)] += 1
+                    verdicts.unknown[_why(run)] += 1
         if not run.mbarriers and (sites := run.traces.of(Kind.WAIT, Kind.TEST)):
             verdicts.unknown[why_unknown(run.traces)] += len(sites)
+
+
+def _why(run: Run) -> str:
+    is_cut = any(each.stopped for each in run.traces.warps)
+    return why_unknown(run.traces) if is_cut else "no wait for a complete phase is known"

@@ -26,8 +26,7 @@ class Write:
 
     warp: int
     at: int
-    """When, of the warp's own doings, and of all."""
-    time: int
+    """When, of the warp's own doings."""
     site: Site
     places: Array
     size: int
@@ -46,8 +45,8 @@ class Write:
 class _Warp:
     trace: Trace
     next: int = 0
-    proxy_fence: int = -1
-    """When it last had a fence for asynchronous proxies."""
+    has_proxy_fence: bool = False
+    """Whether it has had a fence for asynchronous proxies."""
     is_arrived: bool = False
     """At the barrier of the block that it waits at."""
     cluster_turn: int = 0
@@ -101,7 +100,6 @@ class Run:
         self._warps = [_Warp(each) for each in traces.warps]
         self._writes: list[Write] = []
         self._cluster = _Cluster()
-        self._time = 0
         self._inits = {
             address
             for each in traces.warps
@@ -136,7 +134,6 @@ class Run:
 
     def _does(self, number: int, warp: _Warp, event: Event) -> bool:  # one way for each kind
         """Have a warp do the next thing; false where it has to wait."""
-        self._time += 1
         match event.site.kind:
             case Kind.INIT:
                 self._initialise(number, event)
@@ -173,7 +170,7 @@ class Run:
             return None
         if barrier.by != number and not self._clocks.has_seen(number, barrier.by, barrier.at):
             self.seen.append(Seen("unordered", event, number, barrier))
-        if event.site.kind == Kind.COPY and not barrier.is_fenced and self._warps[number].proxy_fence < 0:
+        if event.site.kind == Kind.COPY and not (barrier.is_fenced or self._warps[number].has_proxy_fence):
             self.seen.append(Seen("unfenced", event, number, barrier))
         return barrier
 
@@ -191,7 +188,7 @@ class Run:
                 barrier.announce(event.site, number, threads, amount)
                 amount = threads
             if event.site.kind == Kind.COPY:
-                barrier.bring(event.site, number, threads, amount)
+                barrier.bring(event.site, number, threads, amount, given)
             elif event.site.kind != Kind.EXPECT:
                 excess = barrier.arrive(event.site, number, threads, amount, given)
                 if excess and barrier.count:
@@ -283,11 +280,11 @@ class Run:
         if event.site.reaches_cluster:
             self._clocks.fence(number)
         for barrier in self.mbarriers.values():
-            barrier.is_fenced |= barrier.by == number
+            barrier.is_fenced |= self._clocks.has_seen(number, barrier.by, barrier.at)
         if event.site.kind == Kind.PROXY_FENCE:
-            warp.proxy_fence = self._time
+            warp.has_proxy_fence = True
             for write in self._writes:
-                write.is_fenced |= write.warp == number
+                write.is_fenced |= self._clocks.has_seen(number, write.warp, write.at)
 
     def _touch(self, number: int, event: Event) -> None:
         places = event.places
@@ -295,7 +292,7 @@ class Run:
             return
         if event.site.kind == Kind.WRITE:
             size = event.amount or 1
-            write = Write(number, self._clocks.tick(number), self._time, event.site, places, size)
+            write = Write(number, self._clocks.tick(number), event.site, places, size)
             self._writes = [each for each in self._writes if not self._is_covered(each, write)]
             self._writes.append(write)
         elif event.site.kind == Kind.READ:
@@ -309,10 +306,11 @@ class Run:
 
     def _read(self, number: int, event: Event, places: Array) -> None:
         self.reads[event.site] = self.reads.get(event.site, 0) + 1
-        last = self._warps[number].proxy_fence
         size = _ROW if event.site.descriptors else max(event.amount or 0, _ROW)
         for write in self._writes:
-            if not write.is_fenced and write.time > last and write.overlaps(places, size):
+            # What is not ordered before the read is a race, whatever fences there are.
+            is_before = self._clocks.has_seen(number, write.warp, write.at)
+            if is_before and not write.is_fenced and write.overlaps(places, size):
                 self.seen.append(Seen("proxy", event, number, write=write))
                 return
 

@@ -64,6 +64,8 @@ class Site:
     is_pair: bool = False
     """Of two blocks: an mbarrier of the other one counts."""
     is_relaxed: bool = False
+    is_of_tensor: bool = False
+    """A copy by the TMA, whose descriptor says how many bytes it moves."""
     descriptors: tuple[ir.Value, ...] = field(default=())
     """Of matrices in shared memory that tensor cores read."""
     reaches_cluster: bool = True
@@ -141,9 +143,9 @@ def _of_copy(operation: ir.Operation, name: str) -> Site | None:
         _, _, _, barrier, _, mask, _, predicate = _segments(operation)
         kind = Kind.ASSEMBLY if predicate else Kind.COPY
         blocks = mask[0] if mask else None
-        return Site(operation, kind, barrier[0], blocks=blocks, is_pair=_is_pair(operation))
+        return Site(operation, kind, barrier[0], blocks=blocks, is_pair=_is_pair(operation), is_of_tensor=True)
     if name in _STORES:
-        return Site(operation, Kind.READ, operands[1])
+        return Site(operation, Kind.READ, operands[1], is_of_tensor=True)
     match name:
         case "nvvm.cp.async.shared.global":
             return Site(operation, Kind.WRITE, operands[0], ir.IntegerAttr(operation.attributes["size"]).value)

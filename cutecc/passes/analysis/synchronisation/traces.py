@@ -21,7 +21,7 @@ from cutecc.passes.analysis.evaluation import Machine
 from cutecc.passes.analysis.operations import SEMANTICS, UNKNOWN, Known, width_of
 from cutecc.passes.analysis.program import SHARED, Access, Block, KernelProgram, Node
 from cutecc.passes.analysis.sample import Dim3, Sample, launches_of, sample_of
-from cutecc.passes.analysis.synchronisation.copies import bytes_of_copy
+from cutecc.passes.analysis.synchronisation.copies import bytes_of_copies
 from cutecc.passes.analysis.synchronisation.sites import MEMORY, ORDERING, Kind, Site, site_of
 
 RANK = 24
@@ -151,6 +151,9 @@ class _Program(KernelProgram):
         super().__init__(kernel, {*SEMANTICS, "nvvm.mapa", *_OWN})
         for node, site in self._nodes:
             self._note(node, site)
+        by_descriptor = [each for each in self.sites.values() if each.is_of_tensor]
+        self.bytes = bytes_of_copies([(each.operation, each.blocks is not None) for each in by_descriptor])
+        """Of copies by the TMA, as far as it is known."""
 
     def _look_at(self, node: Node) -> None:
         super()._look_at(node)
@@ -250,6 +253,9 @@ class _Tracer(Machine):
             self._answer(site, node)
         known = dict(zip(map(id, site.values), operands, strict=True))
         lost = [each for each in site.values if known[id(each)] is None]
+        if not lost and any(self._of(each)[1] for each in (site.amount, site.identifier) if isinstance(each, ir.Value)):
+            self._stop(self.mask, f"{_line(site.operation)} its number is the launch's")
+            return
         if site.kind == Kind.ASSEMBLY or (lost and site.kind not in MEMORY):
             what = "what it does is in assembly" if site.kind == Kind.ASSEMBLY else "its mbarrier, number or mask is not known"
             self._stop(self.mask, f"{_line(site.operation)} {what}")
@@ -287,10 +293,10 @@ class _Tracer(Machine):
         if site.kind == Kind.READ and site.descriptors:
             rank = self.warps[row].block << RANK
             places = np.concatenate([((each & 0x3FFF) << 4) | rank for each in map(of, site.descriptors) if each is not None])
-        if site.kind == Kind.COPY and site.amount is None:
-            size = bytes_of_copy(site.operation)
+        if site.is_of_tensor:
+            size = self._sites.bytes.get(site.operation)
             amount = None if size is None else np.full(1, size)
-            if size is None:
+            if size is None and site.kind == Kind.COPY:
                 self._stop(self.mask & (np.arange(len(self.mask)) == row)[:, None], f"the bytes of the copy of {_line(site.operation)} are not known")
                 return
         named = None
