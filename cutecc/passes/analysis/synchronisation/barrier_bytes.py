@@ -9,6 +9,7 @@ from cutecc.passes.analysis.synchronisation.causes import causes_of
 from cutecc.passes.analysis.synchronisation.checking import SynchronisationCheck, Verdicts, why_unknown
 from cutecc.passes.analysis.synchronisation.runs import Run
 from cutecc.passes.analysis.synchronisation.sites import Kind
+from cutecc.passes.analysis.synchronisation.traces import line_of
 from cutecc.passes.registry import register
 
 
@@ -25,6 +26,8 @@ class CheckBarrierBytes(SynchronisationCheck):
         for barrier in run.mbarriers.values():
             if cause := wrong.get(id(barrier)):
                 verdicts.say(cause.at, cause.message, cause.numbers)
+            elif barrier.unknown is not None:
+                verdicts.unknown[f"the bytes of the copy of {line_of(barrier.unknown.operation)} are not known"] += 1
             elif barrier.announced or barrier.brought:
                 if barrier.phases and not (barrier.missing and barrier.pending == barrier.count):
                     verdicts.right += 1

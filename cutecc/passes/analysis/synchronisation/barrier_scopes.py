@@ -41,10 +41,12 @@ def _say(run: Run, found: Seen, verdicts: Verdicts) -> None:
         return
     numbers: Numbers = {}
     for what, site in (("written at line", write.site), ("read at line", found.event.site)):
-        if place := nearest_location(site.operation.location):
+        place = nearest_location(site.operation.location)
+        if place is not None and place.line is not None:
             numbers[what] = place.line
     text = (
-        "a relaxed arrival at the cluster's barrier releases nothing, and another block reads behind it what was written "
+        "a relaxed arrival at the cluster's barrier releases nothing, and another block reads behind it what was "
+        "written "
         "before: cluster_arrive(), or fence_acq_rel_cluster() before it"
     )
     verdicts.say(arrival.operation, text, numbers)
@@ -52,6 +54,4 @@ def _say(run: Run, found: Seen, verdicts: Verdicts) -> None:
 
 def _relaxed_arrival(run: Run, warp: int) -> Site | None:
     events = run.traces.warps[warp].events
-    return next(
-        (each.site for each in events if each.site.kind == Kind.CLUSTER_ARRIVE and each.site.is_relaxed), None
-    )
+    return next((each.site for each in events if each.site.kind == Kind.CLUSTER_ARRIVE and each.site.is_relaxed), None)

@@ -43,6 +43,8 @@ class Mbarrier:
     pending: int = 0
     missing: int = 0
     """Bytes that are announced and have not come; negative where more have come."""
+    unknown: Site | None = None
+    """A copy that brings bytes, nobody knows how many: whatever is announced comes then."""
     phases: int = 0
     """Those complete."""
     unseen: int = 0
@@ -82,9 +84,13 @@ class Mbarrier:
         self.missing += amount
         self.announced.setdefault(site, Done()).add(warp, threads, amount)
 
-    def bring(self, site: Site, warp: int, threads: int, amount: int, given: Array) -> None:
+    def bring(self, site: Site, warp: int, threads: int, amount: int | None, given: Array) -> None:
+        """Take bytes of a copy; `None` where it is not known how many."""
         self._learn(given)
-        self.missing -= amount
+        self.missing -= amount or 0
+        if amount is None:
+            self.unknown = site
+            amount = 0
         self.brought.setdefault(site, Done()).add(warp, threads, amount)
         self.complete()
 
@@ -93,8 +99,9 @@ class Mbarrier:
 
     def complete(self) -> bool:
         """Begin the next phase, if this one is complete."""
-        if self.pending or self.missing:
+        if self.pending or (self.missing and self.unknown is None):
             return False
+        self.missing = 0
         self.phases += 1
         self.unseen += 1
         self.pending = self.count

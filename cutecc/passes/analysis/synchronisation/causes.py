@@ -127,7 +127,8 @@ def _fresh_waits(run: Run) -> Iterator[Cause]:
             continue
         said.add((each.event.site, barrier.address))
         text = (
-            "the first wait for an mbarrier that copies complete takes parity 1, and passes at once, before any byte has "
+            "the first wait for an mbarrier that copies complete takes parity 1, and passes at once, before any byte "
+            "has "
             "come: a new mbarrier counts as past its phase 1, so begin with parity 0"
         )
         yield Cause("first wait", barrier, each.event.site.operation, text, {"parity": 1})
@@ -189,7 +190,7 @@ def _of_bytes(run: Run) -> Iterator[Cause]:
     awaited = _awaited(run)
     for barrier in run.mbarriers.values():
         is_over = not run.stuck
-        if not barrier.missing or not (is_over or barrier.address in awaited):
+        if not barrier.missing or barrier.unknown or not (is_over or barrier.address in awaited):
             continue
         if not is_over and (barrier.pending and not barrier.phases) and barrier.missing > 0:
             continue
@@ -204,9 +205,8 @@ def _wrong_bytes(run: Run, barrier: Mbarrier, *, is_over: bool) -> Cause | None:
     numbers: Numbers = {"bytes announced": announced.amount, "bytes copied": brought.amount}
     if not announced.amount:
         copy = next(iter(barrier.brought))
-        text = (
-            f"{counted(brought.amount, 'byte')} come to an mbarrier to which none are announced: {_ANNOUNCE} before the copy"
-        )
+        came = counted(brought.amount, "byte")
+        text = f"{came} come to an mbarrier to which none are announced: {_ANNOUNCE} before the copy"
         return Cause("bytes", barrier, copy.operation, text, numbers)
     at = next(iter(barrier.announced))
     if not brought.amount:
@@ -214,14 +214,16 @@ def _wrong_bytes(run: Run, barrier: Mbarrier, *, is_over: bool) -> Cause | None:
             return None
         each = announced.amount // announced.times
         text = (
-            f"{counted(each, 'byte')} are announced to an mbarrier, and no copy completes at it: give a copy this mbarrier, or "
+            f"{counted(each, 'byte')} are announced to an mbarrier, and no copy completes at it: give a copy this "
+            "mbarrier, or "
             "arrive without bytes, mbarrier_arrive"
         )
         return Cause("bytes", barrier, at.operation, text, {"bytes announced": each, "bytes copied": 0})
     if announced.threads > announced.times and announced.amount % announced.threads == 0:
         each = announced.amount // announced.threads
         text = (
-            f"{counted(announced.threads // announced.times, 'thread')} of a warp announce {each:,} bytes each: one is enough, "
+            f"{counted(announced.threads // announced.times, 'thread')} of a warp announce {each:,} bytes each: one "
+            "is enough, "
             "under `with cute.arch.elect_one():`"
         )
         return Cause("bytes", barrier, at.operation, text, numbers)
@@ -229,7 +231,8 @@ def _wrong_bytes(run: Run, barrier: Mbarrier, *, is_over: bool) -> Cause | None:
     if issued := _issued_by_each(barrier, announced):
         at, count = issued
         text = (
-            f"the copies to an mbarrier are issued {count} times for one announcement of {counted(announced.amount // times, 'byte')}: "
+            f"the copies to an mbarrier are issued {count} times for one announcement of "
+            f"{counted(announced.amount // times, 'byte')}: "
             "let one thread of one warp issue them"
         )
         return Cause("bytes", barrier, at.operation, text, numbers)
@@ -283,7 +286,8 @@ def _of_arrivals(run: Run) -> Iterator[Cause]:
 
 def _nobody(barrier: Mbarrier) -> Cause:
     text = (
-        f"the mbarrier counts {counted(barrier.count, 'arrival')}, is waited for, and nobody arrives at it: mbarrier_arrive "
+        f"the mbarrier counts {counted(barrier.count, 'arrival')}, is waited for, and nobody arrives at it: "
+        "mbarrier_arrive "
         "by those that it waits for"
     )
     numbers: Numbers = {"arrivals counted": barrier.count, "arrivals": 0}
@@ -312,7 +316,8 @@ def _of_first_waits(run: Run) -> Iterator[Cause]:
                 continue
             said.add(event.site)
             text = (
-                "the first wait for an empty stage takes parity 0, and is for what is done only behind the wait for the full "
+                "the first wait for an empty stage takes parity 0, and is for what is done only behind the wait for "
+                "the full "
                 "one: a new mbarrier counts as past its phase 1, so begin with parity 1"
             )
             yield Cause("first wait", run.mbarriers[address], event.site.operation, text, {"parity": 0})

@@ -86,5 +86,3 @@ def why_unknown(traces: Traces) -> str:
 def counted(count: int, what: str) -> str:
     """`1 thread`, `32 threads`."""
     return f"{count:,} {what}{'' if count == 1 else 's'}"
-
-

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from cutecc.ir.mlir import ir
 from cutecc.ir.pass_context import memo
 from cutecc.ir.types import CopyAtom, view
-from cutecc.passes.analysis.device_code import walk_device
 from cutecc.passes import walk
+from cutecc.passes.analysis.device_code import walk_device
 
 _MULTICAST = "mcast = true"
 _KEY = "bytes of copies by the TMA"

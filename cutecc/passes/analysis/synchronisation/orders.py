@@ -1,4 +1,5 @@
-"""What a warp knows of the others: of each, how far it has come at least. Vector clocks, over the warps of a cluster."""
+"""What a warp knows of the others: of each, how far it has come at least. Vector clocks, over the warps of a "
+"cluster."""
 
 from __future__ import annotations
 

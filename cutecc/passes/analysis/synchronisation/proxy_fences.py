@@ -27,11 +27,13 @@ class CheckProxyFences(SynchronisationCheck):
                 assert found.write is not None
                 writer, warp = found.write.site, found.write.warp
                 numbers: Numbers = {"written by warp": run.traces.warps[warp].warp}
-                if place := nearest_location(writer.operation.location):
+                place = nearest_location(writer.operation.location)
+                if place is not None and place.line is not None:
                     numbers["written at line"] = place.line
                 text = (
                     f"{_name(site)} reads shared memory that threads have written{_at(writer)}, with no fence for the "
-                    'asynchronous proxy between: fence_proxy("async.shared", space="cta") by those that write, after the '
+                    'asynchronous proxy between: fence_proxy("async.shared", space="cta") by those that write, after '
+                    "the "
                     "write and before the barrier"
                 )
                 verdicts.say(site.operation, text, numbers)

@@ -73,7 +73,8 @@ def _look_at_numbers(run: Run, sites: list[Site], verdicts: Verdicts, said: set[
             text = f"setmaxregister of {count}: a multiple of {_STEP} from {_FEWEST} to {_MOST}"
         elif not _is_increase(site) and count > most:
             text = (
-                f"a decrease to {count} registers a thread, and a block of {run.traces.threads} threads is launched with at "
+                f"a decrease to {count} registers a thread, and a block of {run.traces.threads} threads is launched "
+                "with at "
                 f"most {most}: setmaxregister_increase, or fewer"
             )
         else:
@@ -97,7 +98,8 @@ def _look_at_groups(run: Run, verdicts: Verdicts, said: set[Site]) -> None:
         said.add(site)
         which = f"{come} of the {len(group)}" if come < len(group) else "not all"
         text = (
-            f"{which} warps {group[0].warp} to {group[-1].warp} of a warpgroup set their registers so: all warps of the "
+            f"{which} warps {group[0].warp} to {group[-1].warp} of a warpgroup set their registers so: all warps of "
+            "the "
             "group have to, by the same numbers"
         )
         verdicts.say(site.operation, text, {"warps": come, "warps of the group": len(group)})
@@ -120,7 +122,8 @@ def _look_at_sum(run: Run, verdicts: Verdicts, said: set[Site]) -> None:
         return
     said.add(largest)
     text = (
-        f"the warps of a block come to {counted(total, 'register')}, and it has at most {pool:,}, those it is launched with: "
+        f"the warps of a block come to {counted(total, 'register')}, and it has at most {pool:,}, those it is "
+        "launched with: "
         "this increase waits for ever; smaller numbers here, or in the other warpgroups"
     )
     verdicts.say(largest.operation, text, {"registers": total, "registers of the block": pool})

@@ -1,7 +1,7 @@
 """One run of a cluster's traces: each warp goes on until it has to wait.
 
-Waits that a schedule would let pass, every other one lets pass, too, as long as phases are waited for one after another.
-So what nobody can go on from here, nobody can in any schedule.
+A wait that passes in one schedule passes in every other, as long as phases are waited for one after another. So where
+nobody can go on here, nobody can in any schedule.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class Run:
         }
         moved = True
         while moved:
-            moved = any([self._go_on(number) for number in range(len(self._warps))])
+            moved = sum(self._go_on(number) for number in range(len(self._warps))) > 0
 
     @property
     def stuck(self) -> list[tuple[int, Event]]:
@@ -188,7 +188,7 @@ class Run:
                 barrier.announce(event.site, number, threads, amount)
                 amount = threads
             if event.site.kind == Kind.COPY:
-                barrier.bring(event.site, number, threads, amount, given)
+                barrier.bring(event.site, number, threads, None if event.amount is None else amount, given)
             elif event.site.kind != Kind.EXPECT:
                 excess = barrier.arrive(event.site, number, threads, amount, given)
                 if excess and barrier.count:

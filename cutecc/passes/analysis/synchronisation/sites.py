@@ -216,7 +216,9 @@ def _of_barrier(operation: ir.Operation, name: str) -> Site | None:
 def _of_assembly(operation: ir.Operation) -> Site | None:
     text = ir.StringAttr(operation.attributes["asm_string"]).value
     if "wgmma.mma_async" in text:
-        return Site(operation, Kind.READ, descriptors=tuple(each for each in operation.operands if str(each.type) == "i64"))
+        return Site(
+            operation, Kind.READ, descriptors=tuple(each for each in operation.operands if str(each.type) == "i64")
+        )
     if _PROXY.search(text):
         return Site(operation, Kind.PROXY_FENCE)
     if _SYNCHRONISES.search(text):

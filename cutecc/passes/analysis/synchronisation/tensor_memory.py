@@ -50,7 +50,9 @@ def _comes_late(site: Site, trace: Trace, event: Event, verdicts: Verdicts) -> b
     before = trace.events[: trace.events.index(event)]
     if not any(each.site.kind == Kind.RELINQUISH for each in before):
         return False
-    text = "allocates tensor memory after relinquish_tmem_alloc_permit(), which gives up the right to: relinquish it later"
+    text = (
+        "allocates tensor memory after relinquish_tmem_alloc_permit(), which gives up the right to: relinquish it later"
+    )
     verdicts.say(site.operation, text, {"columns": event.amount or 0})
     return True
 
@@ -65,18 +67,22 @@ def _look_for_end(
     numbers = {"columns allocated": wanted, "columns deallocated": given}
     stopped = any(each.stopped for each in run.traces.warps)
     if not run.traces.of(Kind.DEALLOCATE):
-        text = "tensor memory is allocated and never deallocated: dealloc_tmem by the warp that allocates, before it exits"
+        text = (
+            "tensor memory is allocated and never deallocated: dealloc_tmem by the warp that allocates, before it exits"
+        )
         verdicts.say(site.operation, text, numbers)
     elif len(sites) > 1 or (stopped and given != wanted):
         verdicts.unknown["several allocations" if len(sites) > 1 else why_unknown(run.traces)] += 1
     elif given < wanted:
         text = (
-            f"{counted(wanted, 'column')} of tensor memory are allocated, and {given} deallocated: dealloc_tmem of all of them, "
+            f"{counted(wanted, 'column')} of tensor memory are allocated, and {given} deallocated: dealloc_tmem of "
+            "all of them, "
             "whatever way the kernel ends"
         )
         verdicts.say(site.operation, text, numbers)
     elif given > wanted:
-        text = f"{counted(given, 'column')} of tensor memory are deallocated, and {wanted} allocated: the same number for both"
+        columns = counted(given, "column")
+        text = f"{columns} of tensor memory are deallocated, and {wanted} allocated: the same number for both"
         verdicts.say(freed[0].site.operation, text, numbers)
     else:
         verdicts.right += 1

@@ -37,6 +37,12 @@ _REGISTERS = ("cluster.ctarank", "cluster.nctarank", "cluster.ctaid", "cluster.n
 _TOUCHES = (Kind.WRITE, Kind.READ, Kind.REMOTE_READ)
 _VECTOR = "vector<2xi32>"
 _REMAINDERS = ("arith.remsi", "arith.remui", "arith.andi")
+_LOW = 0xFFFFFFFF
+"""The low half of 64 bits."""
+_PLACE = 0x3FFF
+"""Of a descriptor: where its matrix begins, in pieces of 16 bytes."""
+_LESS = 2
+"""`slt`, as `arith.cmpi` numbers it."""
 _LOOPS = ("scf.for", "scf.while")
 
 
@@ -197,7 +203,7 @@ class _Tracer(Machine):
     """Goes through a kernel, and keeps what each warp does."""
 
     def __init__(self, program: _Program, sample: Sample, cluster: Dim3, ranks: list[Dim3]) -> None:
-        super().__init__(program, sample, lambda *_: None)
+        super().__init__(program, sample, _ignore)
         self._sites = program
         self._cluster = cluster
         self._ranks = ranks
@@ -248,69 +254,67 @@ class _Tracer(Machine):
     # Sites.
 
     def _meet(self, site: Site, node: Node) -> None:
-        operands = [self._of(each)[0] for each in site.values]
         if site.kind == Kind.TEST:
-            self._answer(site, node)
-        known = dict(zip(map(id, site.values), operands, strict=True))
-        lost = [each for each in site.values if known[id(each)] is None]
-        if not lost and any(self._of(each)[1] for each in (site.amount, site.identifier) if isinstance(each, ir.Value)):
-            self._stop(self.mask, f"{_line(site.operation)} its number is the launch's")
+            # A loop that asks waits; who asks once is told to wait, which then passes at once.
+            self._values[node.operation.results[0]] = (int(_is_polled(node)), 0)
+            if not _is_polled(node):
+                return
+        known = {id(each): self._of(each) for each in site.values}
+        why = self._unclear(site, known)
+        if why and site.kind not in MEMORY:
+            self._stop(self.mask, f"{line_of(site.operation)} {why}")
+        if why:
             return
-        if site.kind == Kind.ASSEMBLY or (lost and site.kind not in MEMORY):
-            what = "what it does is in assembly" if site.kind == Kind.ASSEMBLY else "its mbarrier, number or mask is not known"
-            self._stop(self.mask, f"{_line(site.operation)} {what}")
-            return
-        if lost or (site.kind == Kind.TEST and not _is_polled(node)):
-            return
-        if site.kind == Kind.WRITE and site.address is not None and self._of(site.address)[1]:
-            # It may be past the end of what is written where sizes are the launch's.
-            return
+        values = {key: value for key, (value, _) in known.items()}
         for row in np.flatnonzero((self.mask & self._is_known).any(axis=1)):
-            self._keep(site, int(row), known)
+            self._keep(site, int(row), values)
 
-    def _answer(self, site: Site, node: Node) -> None:
-        """A loop that asks waits; who asks once is told to wait, which then passes at once."""
-        self._values[node.operation.results[0]] = (int(_is_polled(node)), 0)
+    def _unclear(self, site: Site, known: dict[int, Known]) -> str | None:
+        """What is not known of what is done at a site."""
+        if site.kind == Kind.ASSEMBLY:
+            return "is in assembly"
+        if any(value is None for value, _ in known.values()):
+            return "has an mbarrier, a number or a mask that is not known"
+        numbers = (site.amount, site.identifier) if site.kind not in MEMORY else (site.address,)
+        if any(known[id(each)][1] for each in numbers if isinstance(each, ir.Value)):
+            # A write may be past the end of what is written where sizes are the launch's.
+            return "has a number that only a launch has"
+        return None
 
     def _keep(self, site: Site, row: int, known: dict[int, lanes.Value]) -> None:
         """Add to the trace of a warp what its threads do."""
-        mask = self.mask[row]
+        mask, trace = self.mask[row], self.warps[row]
 
         def of(value: ir.Value | int | None) -> Array | None:
             if value is None or isinstance(value, int):
                 return None if value is None else np.full(int(mask.sum()), value, np.int64)
-            found = known[id(value)]
-            return np.broadcast_to(np.asarray(found), self.mask.shape)[row][mask].astype(np.int64)
+            found = np.broadcast_to(np.asarray(known[id(value)]), self.mask.shape)
+            return found[row][mask].astype(np.int64)
 
-        trace = self.warps[row]
-        addresses, amount = of(site.address), of(site.amount)
-        parity, identifier = of(site.parity), of(site.identifier)
-        masks = of(site.blocks)
-        if any(each is not None and len(set(each.tolist())) > 1 for each in (amount, parity, identifier, masks)):
-            self._stop(self.mask & (np.arange(len(self.mask)) == row)[:, None], f"{_line(site.operation)} differs by thread")
+        numbers = [of(each) for each in (site.amount, site.parity, site.identifier, site.blocks)]
+        if any(each is not None and len(set(each.tolist())) > 1 for each in numbers):
+            of_warp = np.arange(len(self.mask))[:, None] == row
+            self._stop(self.mask & of_warp, f"{line_of(site.operation)} differs between threads of a warp")
             return
-        places = addresses if site.kind in _TOUCHES else None
-        if site.kind == Kind.READ and site.descriptors:
-            rank = self.warps[row].block << RANK
-            places = np.concatenate([((each & 0x3FFF) << 4) | rank for each in map(of, site.descriptors) if each is not None])
+        amount, parity, identifier, blocks = [None if each is None else int(each[0]) for each in numbers]
         if site.is_of_tensor:
-            size = self._sites.bytes.get(site.operation)
-            amount = None if size is None else np.full(1, size)
-            if size is None and site.kind == Kind.COPY:
-                self._stop(self.mask & (np.arange(len(self.mask)) == row)[:, None], f"the bytes of the copy of {_line(site.operation)} are not known")
-                return
-        named = None
-        if addresses is not None and places is None:
-            named = Counter(self._named(site, addresses.tolist(), None if masks is None else int(masks[0])))
-        first = [None if each is None or not len(each) else int(each[0]) for each in (amount, parity, identifier)]
-        trace.events.append(Event(site, int(mask.sum()), named, first[0], first[1], first[2] or 0, places))
+            amount = self._sites.bytes.get(site.operation)
+        addresses, named, places = of(site.address), None, None
+        if site.descriptors:
+            starts = [(each & _PLACE) << 4 for each in map(of, site.descriptors) if each is not None]
+            places = np.concatenate(starts) | trace.block << RANK
+        elif site.kind in _TOUCHES:
+            places = addresses
+        elif addresses is not None:
+            named = Counter(self._named(site, addresses.tolist(), blocks))
+        trace.events.append(Event(site, int(mask.sum()), named, amount, parity, identifier or 0, places))
 
     def _named(self, site: Site, addresses: list[int], mask: int | None) -> Iterator[int]:
         """The mbarriers that an operation is for, with those of other blocks."""
         if site.kind == Kind.COPY and site.is_relaxed:
             mask = (1 << len(self._ranks)) - 1
         for address in addresses:
-            address &= 0xFFFFFFFF
+            address &= _LOW
             if mask is None:
                 yield address
                 continue
@@ -331,7 +335,7 @@ class _Tracer(Machine):
         elif name == "nvvm.tcgen05.mma_smem_desc":
             start = given[0]
             width = lanes.resized(start[0], 64, signed=False, source=32)
-            self._values[result] = (None if width is None else width & 0x3FFF, start[1])
+            self._values[result] = (None if width is None else width & _PLACE, start[1])
         elif name == "llvm.bitcast":
             self._values[result] = given[0]
         else:
@@ -348,12 +352,12 @@ class _Tracer(Machine):
             (whole, depends), *_ = given
             return (None, 0) if whole is None else (_part(whole, shift), depends)
         (part, on), (whole, depends) = given[:2]
-        if part is None or whole is None:
-            return UNKNOWN
         wide = lanes.resized(part, 64, signed=False, source=32)
-        assert wide is not None
-        kept = whole & ~(0xFFFFFFFF << shift) if isinstance(whole, int) else whole & np.int64(-1 << 32 if not shift else 0xFFFFFFFF)
-        return lanes.normalised(kept | wide << shift, 64) if isinstance(kept, int) and isinstance(wide, int) else kept | (wide << shift), on | depends
+        if wide is None or whole is None:
+            return UNKNOWN
+        kept = whole & (-1 << 32 if not shift else _LOW)
+        found = kept | (wide << shift)
+        return (lanes.normalised(found, 64) if isinstance(found, int) else found), on | depends
 
     def _register(self, name: str) -> lanes.Value:
         kind, _, axis = name.rpartition(".") if name[-2] == "." else (name, "", "")
@@ -404,8 +408,10 @@ class _Tracer(Machine):
             return
         given: list[list[Known]] = []
         holds, fails = self._sides(condition)
-        if self._sites.around[id(node)] and len(node.blocks) > 1 and self._part_ways(node, holds & self._is_known, fails & self._is_known):
-            self._stop(holds & fails.any(axis=1, keepdims=True), f"threads of a warp part ways at {_line(node.operation)}")
+        known_holds, known_fails = holds & self._is_known, fails & self._is_known
+        parted: Mask = known_holds.any(axis=1, keepdims=True) & known_fails.any(axis=1, keepdims=True)
+        if parted.any() and len(node.blocks) > 1 and all(map(self._synchronises, node.blocks)):
+            self._stop(self.mask & parted, f"threads of a warp part ways at {line_of(node.operation)}")
         for block, mask in zip(node.blocks, (holds, fails), strict=False):
             if mask.any():
                 self.run_for(block, mask)
@@ -417,10 +423,6 @@ class _Tracer(Machine):
             else:
                 width = width_of(result.type)
                 self._values[result] = (lanes.selected(condition, a, b, width), on_a | on_b) if width else UNKNOWN
-
-    def _part_ways(self, node: Node, holds: Mask, fails: Mask) -> bool:
-        both = holds.any(axis=1) & fails.any(axis=1)
-        return bool(both.any()) and all(self._synchronises(each) for each in node.blocks)
 
     def _synchronises(self, block: Block) -> bool:
         """Whether others wait for something inside."""
@@ -434,7 +436,7 @@ class _Tracer(Machine):
         """What is not known to be executed: no warning comes of what it may write, and it may have a fence."""
         if self._sites.around[id(node)]:
             decided = "decided by what only a launch or memory has"
-            self._stop(self.mask, f"{what} of {_line(node.operation)} is {decided}")
+            self._stop(self.mask, f"{what} of {line_of(node.operation)} is {decided}")
         fences = [each for each in self._inside(node) if each.kind in ORDERING]
         for each in fences:
             self._meet(each, node)
@@ -454,7 +456,7 @@ class _Tracer(Machine):
     def _cut(self, node: Node, active: Mask) -> None:
         """End what is known of those that would go on in a loop."""
         if self._sites.around[id(node)]:
-            self._stop(active, f"the loop of {_line(node.operation)} goes on")
+            self._stop(active, f"the loop of {line_of(node.operation)} goes on")
 
     def _turn_counted(self, node: Node) -> None:
         (body,) = node.blocks
@@ -469,7 +471,8 @@ class _Tracer(Machine):
         outer, limit = self.mask, self._limit(node)
         yielded = body.last.operands
         for turn in range(limit + 1):
-            active = self.narrowed(np.broadcast_to(lanes.as_mask(np.asarray(lanes.compared(2, counter, end, width))), outer.shape))
+            is_below = lanes.as_mask(np.asarray(lanes.compared(_LESS, counter, end, width)))
+            active = self.narrowed(np.broadcast_to(is_below, outer.shape))
             if self._is_over(active):
                 break
             if turn == limit:
@@ -518,6 +521,10 @@ class _Tracer(Machine):
         self.set_all(list(node.operation.results), passed)
 
 
+def _ignore(access: Access, source: Known, target: Known, amount: Known, mask: Mask) -> None:
+    """Of accesses of memory nothing is asked here."""
+
+
 def _is_polled(node: Node) -> bool:
     """Whether a loop asks until the answer is yes."""
     around = node.block.parent
@@ -530,7 +537,7 @@ def _part(whole: Any, shift: int) -> lanes.Value:
     return (whole >> shift).astype(np.int64).astype(np.int32)
 
 
-def _line(operation: ir.Operation) -> str:
+def line_of(operation: ir.Operation) -> str:
     """`line 12`."""
     place = nearest_location(operation.location)
     return f"line {place.line}" if place else "a line"
