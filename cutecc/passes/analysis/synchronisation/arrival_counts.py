@@ -28,6 +28,6 @@ class CheckArrivalCounts(SynchronisationCheck):
             elif barrier.phases:
                 verdicts.right += 1
             elif is_used(run, barrier):
-                verdicts.unknown[why_unknown(run.traces)] += 1
+                verdicts.unknown[why_unknown(run)] += 1
         if not run.mbarriers and (sites := run.traces.of(Kind.INIT)):
-            verdicts.unknown[why_unknown(run.traces)] += len(sites)
+            verdicts.unknown[why_unknown(run)] += len(sites)

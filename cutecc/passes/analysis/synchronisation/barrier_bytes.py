@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from cutecc.passes.analysis.synchronisation.causes import causes_of
+from cutecc.passes.analysis.synchronisation.causes import causes_of, is_issued_by_several
 from cutecc.passes.analysis.synchronisation.checking import SynchronisationCheck, Verdicts, why_unknown
 from cutecc.passes.analysis.synchronisation.runs import Run
 from cutecc.passes.analysis.synchronisation.sites import Kind
@@ -28,10 +28,12 @@ class CheckBarrierBytes(SynchronisationCheck):
                 verdicts.say(cause.at, cause.message, cause.numbers)
             elif barrier.unknown is not None:
                 verdicts.unknown[f"the bytes of the copy of {line_of(barrier.unknown.operation)} are not known"] += 1
+            elif is_issued_by_several(barrier):
+                verdicts.unknown["several threads issue a copy, of which check-bulk-copies warns"] += 1
             elif barrier.announced or barrier.brought:
                 if barrier.phases and not (barrier.missing and barrier.pending == barrier.count):
                     verdicts.right += 1
                 else:
-                    verdicts.unknown[why_unknown(run.traces)] += 1
+                    verdicts.unknown[why_unknown(run)] += 1
         if not run.mbarriers and (sites := run.traces.of(Kind.COPY, Kind.EXPECT, Kind.ARRIVE_EXPECT)):
-            verdicts.unknown[why_unknown(run.traces)] += len(sites)
+            verdicts.unknown[why_unknown(run)] += len(sites)

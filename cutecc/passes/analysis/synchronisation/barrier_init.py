@@ -33,9 +33,9 @@ class CheckBarrierInit(SynchronisationCheck):
             elif barrier.arriving or barrier.phases or barrier.brought:
                 verdicts.right += 1
             elif is_used(run, barrier):
-                verdicts.unknown[why_unknown(run.traces)] += 1
+                verdicts.unknown[why_unknown(run)] += 1
         if not run.mbarriers and (sites := run.traces.of(Kind.INIT)):
-            verdicts.unknown[why_unknown(run.traces)] += len(sites)
+            verdicts.unknown[why_unknown(run)] += len(sites)
 
 
 def _say(run: Run, found: Seen, verdicts: Verdicts) -> None:

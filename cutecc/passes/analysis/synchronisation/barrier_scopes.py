@@ -28,7 +28,7 @@ class CheckBarrierScopes(SynchronisationCheck):
             elif run.remote.get(site):
                 verdicts.right += 1
             else:
-                verdicts.unknown[why_unknown(run.traces)] += 1
+                verdicts.unknown[why_unknown(run)] += 1
 
 
 def _say(run: Run, found: Seen, verdicts: Verdicts) -> None:

@@ -210,7 +210,7 @@ def _wrong_bytes(run: Run, barrier: Mbarrier, *, is_over: bool) -> Cause | None:
         return Cause("bytes", barrier, copy.operation, text, numbers)
     at = next(iter(barrier.announced))
     if not brought.amount:
-        if is_over or _are_copies_unknown(run):
+        if is_over:
             return None
         each = announced.amount // announced.times
         text = (
@@ -228,14 +228,8 @@ def _wrong_bytes(run: Run, barrier: Mbarrier, *, is_over: bool) -> Cause | None:
         )
         return Cause("bytes", barrier, at.operation, text, numbers)
     times = announced.times
-    if issued := _issued_by_each(barrier, announced):
-        at, count = issued
-        text = (
-            f"the copies to an mbarrier are issued {count} times for one announcement of "
-            f"{counted(announced.amount // times, 'byte')}: "
-            "let one thread of one warp issue them"
-        )
-        return Cause("bytes", barrier, at.operation, text, numbers)
+    if is_issued_by_several(barrier):
+        return None
     if brought.amount % times or announced.amount % times:
         return None
     told, came = announced.amount // times, brought.amount // times
@@ -248,16 +242,14 @@ def _wrong_bytes(run: Run, barrier: Mbarrier, *, is_over: bool) -> Cause | None:
     return Cause("bytes", barrier, at.operation, text, {"bytes announced": told, "bytes copied": came})
 
 
-def _issued_by_each(barrier: Mbarrier, announced: Done) -> tuple[Site, int] | None:
-    """A copy that several threads issue where one alone would bring what is announced, and how many do."""
-    sites = barrier.brought.items()
-    most, count = max(((site, done.threads // announced.times) for site, done in sites), key=lambda each: each[1])
-    once = sum(done.amount // done.threads for _, done in sites) * announced.times
-    return (most, count) if count > 1 and once == announced.amount else None
-
-
-def _are_copies_unknown(run: Run) -> bool:
-    return any(each.stopped for each in run.traces.warps)
+def is_issued_by_several(barrier: Mbarrier) -> bool:
+    """Whether threads issue copies of the same bytes, of which one would do: `check-bulk-copies` says that."""
+    announced = _sum(barrier.announced)
+    if not barrier.brought or not announced.times:
+        return False
+    once = sum(each.amount // each.threads for each in barrier.brought.values()) * announced.times
+    most = max(each.threads for each in barrier.brought.values())
+    return most > announced.times and once == announced.amount
 
 
 def _sum(done: dict[Site, Done]) -> Done:
@@ -312,7 +304,10 @@ def _of_first_waits(run: Run) -> Iterator[Cause]:
     said: set[Site] = set()
     for address, waiting in awaited.items():
         for warp, event in waiting:
-            if event.site in said or event.parity != 0 or not _fills(run, warp, awaited, address):
+            barrier = run.mbarriers[address]
+            if event.site in said or event.parity != 0 or _has_waited(run, warp, event, barrier):
+                continue
+            if not _fills(run, warp, awaited, address):
                 continue
             said.add(event.site)
             text = (
@@ -320,7 +315,7 @@ def _of_first_waits(run: Run) -> Iterator[Cause]:
                 "the full "
                 "one: a new mbarrier counts as past its phase 1, so begin with parity 1"
             )
-            yield Cause("first wait", run.mbarriers[address], event.site.operation, text, {"parity": 0})
+            yield Cause("first wait", barrier, event.site.operation, text, {"parity": 0})
 
 
 def _fills(run: Run, warp: int, awaited: dict[int, list[tuple[int, Event]]], own: int) -> bool:

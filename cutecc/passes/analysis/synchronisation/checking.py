@@ -14,7 +14,7 @@ from cutecc.passes.analysis.base import AnalysisPass
 from cutecc.passes.analysis.requests import kernels_of
 from cutecc.passes.analysis.synchronisation.copies import remember_copies
 from cutecc.passes.analysis.synchronisation.runs import Run
-from cutecc.passes.analysis.synchronisation.traces import Traces, traces_of
+from cutecc.passes.analysis.synchronisation.traces import traces_of
 from cutecc.passes.diagnostics import warning
 from cutecc.record import Judged
 
@@ -76,11 +76,12 @@ class SynchronisationCheck(AnalysisPass, abc.ABC):
         remember_copies(module)
 
 
-def why_unknown(traces: Traces) -> str:
+def why_unknown(run: Run) -> str:
     """Why something was not gone through."""
-    if not traces.warps:
+    if not run.traces.warps:
         return "the size of a block is not known"
-    return next((each.stopped for each in traces.warps if each.stopped), "no warp comes to it")
+    stopped = next((each.stopped for each in run.traces.warps if each.stopped), None)
+    return stopped or ("warps wait for ever before it" if run.stuck else "no warp comes to it")
 
 
 def counted(count: int, what: str) -> str:

@@ -38,9 +38,9 @@ class CheckFirstWaits(SynchronisationCheck):
                 else:
                     verdicts.unknown[_why(run)] += 1
         if not run.mbarriers and (sites := run.traces.of(Kind.WAIT, Kind.TEST)):
-            verdicts.unknown[why_unknown(run.traces)] += len(sites)
+            verdicts.unknown[why_unknown(run)] += len(sites)
 
 
 def _why(run: Run) -> str:
     is_cut = any(each.stopped for each in run.traces.warps)
-    return why_unknown(run.traces) if is_cut else "no wait for a complete phase is known"
+    return why_unknown(run) if is_cut else "no wait for a complete phase is known"

@@ -29,7 +29,7 @@ class CheckNamedBarriers(SynchronisationCheck):
         for site in run.traces.of(Kind.BARRIER, Kind.BARRIER_ARRIVE):
             event = next((each for trace in run.traces.warps for each in trace.events if each.site is site), None)
             if event is None:
-                verdicts.unknown[why_unknown(run.traces)] += 1
+                verdicts.unknown[why_unknown(run)] += 1
             elif wrong := _wrong(run, event):
                 verdicts.say(site.operation, wrong, _numbers(run, event))
             elif found := collisions.get(site):

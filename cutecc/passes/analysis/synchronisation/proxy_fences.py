@@ -40,7 +40,7 @@ class CheckProxyFences(SynchronisationCheck):
             elif run.reads.get(site):
                 verdicts.right += 1
             else:
-                verdicts.unknown[why_unknown(run.traces)] += 1
+                verdicts.unknown[why_unknown(run)] += 1
 
 
 def _at(site: Site) -> str:

@@ -44,7 +44,7 @@ class CheckRegisterBudget(SynchronisationCheck):
             if site not in said and site in reached and not any(map(_is_lost, run.traces.warps)):
                 verdicts.right += 1
             elif site not in said:
-                verdicts.unknown[why_unknown(run.traces)] += 1
+                verdicts.unknown[why_unknown(run)] += 1
 
 
 def _is_lost(trace: Trace) -> bool:

@@ -229,8 +229,8 @@ class Run:
         if (other := self._collides(number, key, threads, barrier.expected)) is not None:
             self.seen.append(Seen("counts", event, number, number=other))
         barrier.arrived += min(WARP, self.traces.threads - WARP * warp.trace.warp)
-        barrier.join(self._clocks.given(number))
         barrier.times[number] = self._clocks.tick(number)
+        barrier.join(self._clocks.given(number))
         waits = event.site.kind == Kind.BARRIER
         if waits:
             barrier.come[number] = event.site

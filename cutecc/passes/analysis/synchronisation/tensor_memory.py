@@ -32,7 +32,7 @@ class CheckTensorMemory(SynchronisationCheck):
         for site in sites:
             made = [(trace, each) for trace, each in events if each.site is site]
             if not made:
-                verdicts.unknown[why_unknown(run.traces)] += 1
+                verdicts.unknown[why_unknown(run)] += 1
             elif not (_is_wrong_number(made[0][1], verdicts) or _comes_late(site, *made[0], verdicts)):
                 _look_for_end(run, site, made, freed, verdicts)
 
@@ -72,7 +72,7 @@ def _look_for_end(
         )
         verdicts.say(site.operation, text, numbers)
     elif len(sites) > 1 or (stopped and given != wanted):
-        verdicts.unknown["several allocations" if len(sites) > 1 else why_unknown(run.traces)] += 1
+        verdicts.unknown["several allocations" if len(sites) > 1 else why_unknown(run)] += 1
     elif given < wanted:
         text = (
             f"{counted(wanted, 'column')} of tensor memory are allocated, and {given} deallocated: dealloc_tmem of "

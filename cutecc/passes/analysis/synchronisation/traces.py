@@ -409,7 +409,7 @@ class _Tracer(Machine):
         given: list[list[Known]] = []
         holds, fails = self._sides(condition)
         known_holds, known_fails = holds & self._is_known, fails & self._is_known
-        parted: Mask = known_holds.any(axis=1, keepdims=True) & known_fails.any(axis=1, keepdims=True)
+        parted = np.logical_and(known_holds.any(axis=1, keepdims=True), known_fails.any(axis=1, keepdims=True))
         if parted.any() and len(node.blocks) > 1 and all(map(self._synchronises, node.blocks)):
             self._stop(self.mask & parted, f"threads of a warp part ways at {line_of(node.operation)}")
         for block, mask in zip(node.blocks, (holds, fails), strict=False):
