@@ -3,8 +3,8 @@
     python tools/static_checks_table.py              # prints the table of docs/checking.md
     python tools/static_checks_table.py --write      # replaces it
 
-Each cell is how many are right, `4/6` where it cannot tell of some; in an empty one there are none. The status is 1 when
-there is a warning, for the kernels are right, or an analysis that came to no end.
+Each cell is how many are right, `4/6` where it cannot tell of some; in an empty one there are none. The status is 1
+when there is a warning, for the kernels are right, or an analysis that came to no end.
 """
 
 from __future__ import annotations
@@ -62,9 +62,7 @@ def rows_of(files: list[Path], pipeline: str = "nvidia") -> list[Row]:
         analyses=tuple(CHECKS), locations=True, stop_after=STOPS[pipeline], artifacts=(), pipeline=pipeline
     )
     targets = [str(read_header(path).target or "sm_80").partition(",")[0].strip() for path in files]
-    jobs = [
-        cutecc.Job(str(path), target=target, options=options) for path, target in zip(files, targets, strict=True)
-    ]
+    jobs = [cutecc.Job(str(path), target=target, options=options) for path, target in zip(files, targets, strict=True)]
     return [
         _row(f"{path.stem} {target}", result)
         for path, target, result in zip(files, targets, cutecc.compile_many(jobs), strict=True)

@@ -46,8 +46,7 @@ def _say(run: Run, found: Seen, verdicts: Verdicts) -> None:
             numbers[what] = place.line
     text = (
         "a relaxed arrival at the cluster's barrier releases nothing, and another block reads behind it what was "
-        "written "
-        "before: cluster_arrive(), or fence_acq_rel_cluster() before it"
+        "written before: cluster_arrive(), or fence_acq_rel_cluster() before it"
     )
     verdicts.say(arrival.operation, text, numbers)
 

@@ -65,7 +65,7 @@ def is_used(run: Run, barrier: Mbarrier) -> bool:
         barrier.arriving
         or barrier.brought
         or any(each.stopped for each in run.traces.warps)
-        or _warps_with(run, barrier, (*ARRIVALS, *WAITS, *_BYTES))
+        or warps_with(run, barrier, (*ARRIVALS, *WAITS, *_BYTES))
     )
 
 
@@ -122,14 +122,13 @@ def _fresh_waits(run: Run) -> Iterator[Cause]:
         barrier = each.barrier
         if each.what != "fresh" or barrier is None or (each.event.site, barrier.address) in said:
             continue
-        bringers = _warps_with(run, barrier, _BYTES)
+        bringers = warps_with(run, barrier, _BYTES)
         if not bringers or each.warp in bringers or _has_waited(run, each.warp, each.event, barrier):
             continue
         said.add((each.event.site, barrier.address))
         text = (
             "the first wait for an mbarrier that copies complete takes parity 1, and passes at once, before any byte "
-            "has "
-            "come: a new mbarrier counts as past its phase 1, so begin with parity 0"
+            "has come: a new mbarrier counts as past its phase 1, so begin with parity 0"
         )
         yield Cause("first wait", barrier, each.event.site.operation, text, {"parity": 1})
 
@@ -144,7 +143,8 @@ def _has_waited(run: Run, warp: int, event: Event, barrier: Mbarrier) -> bool:
     return True
 
 
-def _warps_with(run: Run, barrier: Mbarrier, kinds: tuple[Kind, ...]) -> set[int]:
+def warps_with(run: Run, barrier: Mbarrier, kinds: tuple[Kind, ...]) -> set[int]:
+    """The warps that do one of these at an mbarrier, at any time."""
     return {
         number
         for number, each in enumerate(run.traces.warps)
@@ -189,12 +189,13 @@ def _would(run: Run, barrier: Mbarrier, kinds: tuple[Kind, ...]) -> bool:
 def _of_bytes(run: Run) -> Iterator[Cause]:
     awaited = _awaited(run)
     for barrier in run.mbarriers.values():
+        if not barrier.missing or barrier.unknown:
+            continue
         is_over = not run.stuck
-        if not barrier.missing or barrier.unknown or not (is_over or barrier.address in awaited):
+        is_begun = barrier.pending and barrier.missing > 0
+        if not is_over and (barrier.address not in awaited or is_begun):
             continue
-        if not is_over and (barrier.pending and not barrier.phases) and barrier.missing > 0:
-            continue
-        if _would(run, barrier, _BYTES) or (not is_over and barrier.pending and barrier.missing > 0):
+        if _would(run, barrier, _BYTES):
             continue
         if cause := _wrong_bytes(run, barrier, is_over=is_over):
             yield cause
@@ -215,16 +216,14 @@ def _wrong_bytes(run: Run, barrier: Mbarrier, *, is_over: bool) -> Cause | None:
         each = announced.amount // announced.times
         text = (
             f"{counted(each, 'byte')} are announced to an mbarrier, and no copy completes at it: give a copy this "
-            "mbarrier, or "
-            "arrive without bytes, mbarrier_arrive"
+            "mbarrier, or arrive without bytes, mbarrier_arrive"
         )
         return Cause("bytes", barrier, at.operation, text, {"bytes announced": each, "bytes copied": 0})
     if announced.threads > announced.times and announced.amount % announced.threads == 0:
         each = announced.amount // announced.threads
         text = (
             f"{counted(announced.threads // announced.times, 'thread')} of a warp announce {each:,} bytes each: one "
-            "is enough, "
-            "under `with cute.arch.elect_one():`"
+            "is enough, under `with cute.arch.elect_one():`"
         )
         return Cause("bytes", barrier, at.operation, text, numbers)
     times = announced.times
@@ -279,8 +278,7 @@ def _of_arrivals(run: Run) -> Iterator[Cause]:
 def _nobody(barrier: Mbarrier) -> Cause:
     text = (
         f"the mbarrier counts {counted(barrier.count, 'arrival')}, is waited for, and nobody arrives at it: "
-        "mbarrier_arrive "
-        "by those that it waits for"
+        "mbarrier_arrive by those that it waits for"
     )
     numbers: Numbers = {"arrivals counted": barrier.count, "arrivals": 0}
     return Cause("arrivals", barrier, barrier.site.operation, text, numbers)
@@ -312,8 +310,7 @@ def _of_first_waits(run: Run) -> Iterator[Cause]:
             said.add(event.site)
             text = (
                 "the first wait for an empty stage takes parity 0, and is for what is done only behind the wait for "
-                "the full "
-                "one: a new mbarrier counts as past its phase 1, so begin with parity 1"
+                "the full one: a new mbarrier counts as past its phase 1, so begin with parity 1"
             )
             yield Cause("first wait", barrier, event.site.operation, text, {"parity": 0})
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from cutecc.passes.analysis.synchronisation.causes import causes_of
-from cutecc.passes.analysis.synchronisation.checking import SynchronisationCheck, Verdicts, why_unknown
+from cutecc.passes.analysis.synchronisation.barriers import Mbarrier
+from cutecc.passes.analysis.synchronisation.causes import WAITS, About, warps_with
+from cutecc.passes.analysis.synchronisation.checking import why_unknown
+from cutecc.passes.analysis.synchronisation.mbarrier_checks import MbarrierCheck
 from cutecc.passes.analysis.synchronisation.runs import Run
 from cutecc.passes.analysis.synchronisation.sites import Kind
 from cutecc.passes.registry import register
@@ -14,33 +16,19 @@ from cutecc.passes.registry import register
 
 @register
 @dataclass(frozen=True)
-class CheckFirstWaits(SynchronisationCheck):
+class CheckFirstWaits(MbarrierCheck):
     """Warn of a first wait for full stages that passes at once, and of one for empty stages that never does."""
 
     name: ClassVar[str] = "check-first-waits"
     things: ClassVar[str] = "mbarriers that are waited for"
+    about: ClassVar[About] = "first wait"
+    sites: ClassVar[tuple[Kind, ...]] = WAITS
 
-    def look(self, run: Run, verdicts: Verdicts) -> None:
-        wrong = {id(each.barrier): each for each in causes_of(run) if each.about == "first wait"}
-        awaited = {
-            address
-            for each in run.traces.warps
-            for event in each.events
-            if event.site.kind in (Kind.WAIT, Kind.TEST)
-            for address in event.addresses or ()
-        }
-        for barrier in run.mbarriers.values():
-            if cause := wrong.get(id(barrier)):
-                verdicts.say(cause.at, cause.message, cause.numbers)
-            elif barrier.address in awaited:
-                if barrier.passed:
-                    verdicts.right += 1
-                else:
-                    verdicts.unknown[_why(run)] += 1
-        if not run.mbarriers and (sites := run.traces.of(Kind.WAIT, Kind.TEST)):
-            verdicts.unknown[why_unknown(run)] += len(sites)
+    def concerns(self, run: Run, barrier: Mbarrier) -> bool:
+        return bool(warps_with(run, barrier, WAITS))
 
-
-def _why(run: Run) -> str:
-    is_cut = any(each.stopped for each in run.traces.warps)
-    return why_unknown(run) if is_cut else "no wait for a complete phase is known"
+    def unknown(self, run: Run, barrier: Mbarrier) -> str | None:
+        if barrier.passed:
+            return None
+        is_cut = any(each.stopped for each in run.traces.warps)
+        return why_unknown(run) if is_cut or run.stuck else "no wait for a complete phase is known"

@@ -56,8 +56,7 @@ def _wrong(run: Run, event: Event) -> str | None:
     if threads % WARP or threads <= 0:
         return (
             f"barrier {event.identifier} waits for {counted(threads, 'thread')}: barriers count whole warps, so a "
-            "multiple of "
-            f"{WARP}"
+            f"multiple of {WARP}"
         )
     most = -(-run.traces.threads // WARP) * WARP
     if threads > most:
@@ -72,7 +71,6 @@ def _say_collision(run: Run, found: Seen, verdicts: Verdicts) -> None:
     threads = _threads(run, event)
     text = (
         f"barrier {event.identifier} waits for {counted(threads, 'thread')} here, and others may be at it that wait "
-        "for "
-        f"{found.number}: a number of its own for each, from 1 to {_LAST}"
+        f"for {found.number}: a number of its own for each, from 1 to {_LAST}"
     )
     verdicts.say(event.site.operation, text, _numbers(run, event) | {"threads expected by others": found.number})

@@ -33,8 +33,7 @@ class CheckProxyFences(SynchronisationCheck):
                 text = (
                     f"{_name(site)} reads shared memory that threads have written{_at(writer)}, with no fence for the "
                     'asynchronous proxy between: fence_proxy("async.shared", space="cta") by those that write, after '
-                    "the "
-                    "write and before the barrier"
+                    "the write and before the barrier"
                 )
                 verdicts.say(site.operation, text, numbers)
             elif run.reads.get(site):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -49,7 +50,7 @@ class CheckRegisterBudget(SynchronisationCheck):
 
 def _is_lost(trace: Trace) -> bool:
     """Whether it is not known if a warp sets its registers."""
-    return trace.stopped is not None and not any(each.site.kind == Kind.REGISTERS for each in trace.events)
+    return trace.stopped is not None and not _sets(trace)
 
 
 def launched_with(threads: int) -> int:
@@ -74,8 +75,7 @@ def _look_at_numbers(run: Run, sites: list[Site], verdicts: Verdicts, said: set[
         elif not _is_increase(site) and count > most:
             text = (
                 f"a decrease to {count} registers a thread, and a block of {run.traces.threads} threads is launched "
-                "with at "
-                f"most {most}: setmaxregister_increase, or fewer"
+                f"with at most {most}: setmaxregister_increase, or fewer"
             )
         else:
             continue
@@ -85,24 +85,33 @@ def _look_at_numbers(run: Run, sites: list[Site], verdicts: Verdicts, said: set[
 
 def _look_at_groups(run: Run, verdicts: Verdicts, said: set[Site]) -> None:
     """All warps of a group execute the same."""
-    for first in range(0, len(run.traces.warps), _GROUP):
-        group = run.traces.warps[first : first + _GROUP]
-        if len({each.block for each in group}) > 1 or any(each.stopped for each in group):
-            continue
-        done = [[event.site for event in each.events if event.site.kind == Kind.REGISTERS] for each in group]
-        numbers = [[(_count(site), _is_increase(site)) for site in each] for each in done]
+    for group in _groups(run):
+        done = [_sets(each) for each in group]
         site = next((site for each in done for site in each), None)
-        if site is None or site in said or all(each == numbers[0] for each in numbers):
+        numbers = {tuple((_count(site), _is_increase(site)) for site in each) for each in done}
+        if site is None or site in said or len(numbers) == 1:
             continue
         come = sum(bool(each) for each in done)
         said.add(site)
         which = f"{come} of the {len(group)}" if come < len(group) else "not all"
         text = (
             f"{which} warps {group[0].warp} to {group[-1].warp} of a warpgroup set their registers so: all warps of "
-            "the "
-            "group have to, by the same numbers"
+            "the group have to, by the same numbers"
         )
         verdicts.say(site.operation, text, {"warps": come, "warps of the group": len(group)})
+
+
+def _groups(run: Run) -> Iterator[list[Trace]]:
+    """The warpgroups of all blocks, of which it is known what they do."""
+    for block in range(run.traces.blocks):
+        warps = [each for each in run.traces.warps if each.block == block]
+        for first in range(0, len(warps), _GROUP):
+            if not any(each.stopped for each in warps[first : first + _GROUP]):
+                yield warps[first : first + _GROUP]
+
+
+def _sets(trace: Trace) -> list[Site]:
+    return [each.site for each in trace.events if each.site.kind == Kind.REGISTERS]
 
 
 def _look_at_sum(run: Run, verdicts: Verdicts, said: set[Site]) -> None:
@@ -110,10 +119,7 @@ def _look_at_sum(run: Run, verdicts: Verdicts, said: set[Site]) -> None:
     block = [each for each in run.traces.warps if each.block == 0]
     if any(map(_is_lost, block)):
         return
-    last: list[Site | None] = []
-    for each in block:
-        sites = [event.site for event in each.events if event.site.kind == Kind.REGISTERS]
-        last.append(sites[-1] if sites else None)
+    last = [next(reversed(_sets(each)), None) for each in block]
     # What those keep that set nothing is decided when code is generated: as few as there can be.
     total = sum(WARP * (_FEWEST if each is None else _count(each)) for each in last)
     pool = launched_with(run.traces.threads) * run.traces.threads
@@ -123,7 +129,6 @@ def _look_at_sum(run: Run, verdicts: Verdicts, said: set[Site]) -> None:
     said.add(largest)
     text = (
         f"the warps of a block come to {counted(total, 'register')}, and it has at most {pool:,}, those it is "
-        "launched with: "
-        "this increase waits for ever; smaller numbers here, or in the other warpgroups"
+        "launched with: this increase waits for ever; smaller numbers here, or in the other warpgroups"
     )
     verdicts.say(largest.operation, text, {"registers": total, "registers of the block": pool})

@@ -178,25 +178,28 @@ class Run:
         addresses = event.addresses or {}
         if any(address in self._inits and address not in self.mbarriers for address in addresses):
             return False
-        given = self._clocks.given(number, is_relaxed=event.site.is_relaxed)
         for address, threads in addresses.items():
-            barrier = self._found(number, event, address)
-            if barrier is None:
-                continue
-            amount = (event.amount or 0) * threads
-            if event.site.kind in (Kind.EXPECT, Kind.ARRIVE_EXPECT):
-                barrier.announce(event.site, number, threads, amount)
-                amount = threads
-            if event.site.kind == Kind.COPY:
-                barrier.bring(event.site, number, threads, None if event.amount is None else amount, given)
-            elif event.site.kind != Kind.EXPECT:
-                excess = barrier.arrive(event.site, number, threads, amount, given)
-                if excess and barrier.count:
-                    self.seen.append(Seen("excess", event, number, barrier, number=excess))
-            if barrier.unseen > 1:
-                self.seen.append(Seen("lapped", event, number, barrier))
+            if barrier := self._found(number, event, address):
+                self._change_one(number, event, barrier, threads)
+                if barrier.unseen > 1:
+                    self.seen.append(Seen("lapped", event, number, barrier))
         self._clocks.tick(number)
         return True
+
+    def _change_one(self, number: int, event: Event, barrier: Mbarrier, threads: int) -> None:
+        """What so many threads of a warp do at an mbarrier, without waiting."""
+        given = self._clocks.given(number, is_relaxed=event.site.is_relaxed)
+        amount, kind = (event.amount or 0) * threads, event.site.kind
+        if kind == Kind.COPY:
+            barrier.bring(event.site, number, threads, None if event.amount is None else amount, given)
+            return
+        if kind in (Kind.EXPECT, Kind.ARRIVE_EXPECT):
+            barrier.announce(event.site, number, threads, amount)
+            amount = threads
+        if kind != Kind.EXPECT:
+            excess = barrier.arrive(event.site, number, threads, amount, given)
+            if excess and barrier.count:
+                self.seen.append(Seen("excess", event, number, barrier, number=excess))
 
     def _wait(self, number: int, event: Event) -> bool:
         for address in event.addresses or ():

@@ -76,8 +76,7 @@ def _look_for_end(
     elif given < wanted:
         text = (
             f"{counted(wanted, 'column')} of tensor memory are allocated, and {given} deallocated: dealloc_tmem of "
-            "all of them, "
-            "whatever way the kernel ends"
+            "all of them, whatever way the kernel ends"
         )
         verdicts.say(site.operation, text, numbers)
     elif given > wanted:

@@ -30,7 +30,7 @@ class Pipeline:
     """Consumers that arrive; all where it is `None`."""
 
     def text(self) -> str:
-        """The module: line 1 is empty, and each operation has a line of its own."""
+        """The module."""
         threads = 32 * (1 + self.consumers)
         empty = self.consumers if self.empty_count is None else self.empty_count
         inits = "".join(
@@ -77,7 +77,8 @@ gpu.module @kernels {{
     {self.sync}
     %is_producer = arith.cmpi eq, %warp, %c0 : i32
     scf.if %is_producer {{
-      %p:2 = scf.for %step = %c0 to {steps} step %c1 iter_args(%stage = %c0, %parity = %first_empty) -> (i32, i32) : i32 {{
+      %p:2 = scf.for %step = %c0 to {steps} step %c1
+          iter_args(%stage = %c0, %parity = %first_empty) -> (i32, i32) : i32 {{
         %number = arith.addi %stage, %stages : i32
         %empty = llvm.getelementptr %bars[%number] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i64
         nvvm.mbarrier.try_wait.parity %empty, %parity, %ticks : !llvm.ptr<3>, i32, i32
@@ -89,7 +90,8 @@ gpu.module @kernels {{
 {_ADVANCE}
       }}
     }} else {{
-      %c:2 = scf.for %step = %c0 to {steps} step %c1 iter_args(%stage = %c0, %parity = %first_full) -> (i32, i32) : i32 {{
+      %c:2 = scf.for %step = %c0 to {steps} step %c1
+          iter_args(%stage = %c0, %parity = %first_full) -> (i32, i32) : i32 {{
         %full = llvm.getelementptr %bars[%stage] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i64
         nvvm.mbarrier.try_wait.parity %full, %parity, %ticks : !llvm.ptr<3>, i32, i32
         %number = arith.addi %stage, %stages : i32

@@ -131,10 +131,11 @@ def test_what_fits_is_said_to(others: int, low: int, high: int) -> None:
 
 
 def columns(action: str, count: int, name: str = "") -> str:
+    wanted = f"%w{name} = arith.constant {count} : i32\n"
     if action == "alloc":
-        return f"%w{name} = arith.constant {count} : i32\nnvvm.tcgen05.alloc %place, %w{name} : !llvm.ptr<3>, i32\n"
-    address = f"%a{name} = llvm.inttoptr %c0 : i32 to !llvm.ptr<6>"
-    return f"%w{name} = arith.constant {count} : i32\n{address}\nnvvm.tcgen05.dealloc %a{name}, %w{name} : !llvm.ptr<6>, i32\n"
+        return f"{wanted}nvvm.tcgen05.alloc %place, %w{name} : !llvm.ptr<3>, i32\n"
+    address = f"%a{name} = llvm.inttoptr %c0 : i32 to !llvm.ptr<6>\n"
+    return f"{wanted}{address}nvvm.tcgen05.dealloc %a{name}, %w{name} : !llvm.ptr<6>, i32\n"
 
 
 RELINQUISH = "nvvm.tcgen05.relinquish_alloc_permit\n"
