@@ -26,6 +26,7 @@ class AnalysisPass(ModulePass):
     module after the pass that it `looks_after`, and its findings go to `Compilation.analyses`, never to a step.
     """
 
+    preserves: ClassVar[tuple[type, ...]] = (object,)
     looks_after: ClassVar[str | None] = None
     """The selector of the pass, in the `nvidia` pipeline, whose result it looks at; `None`: the traced module."""
     in_open: ClassVar[str | None] = None

@@ -52,7 +52,6 @@ class SynchronisationCheck(AnalysisPass, abc.ABC):
 
     looks_after: ClassVar[str | None] = "strength-reduction"
     in_open: ClassVar[str | None] = "loop-invariant-code-motion"
-    preserves: ClassVar[tuple[type, ...]] = (Synchronisation,)
     things: ClassVar[str]
     """What it judges, in the plural."""
 
