@@ -17,7 +17,16 @@ from cutecc.cli.again import compiled_again
 from cutecc.cli.compile_options import compile_options
 from cutecc.cli.failures import error_dict
 from cutecc.cli.files import is_record
-from cutecc.cli.findings import Checked, annotation, checked, finding_dict, finding_lines, summary_line
+from cutecc.cli.findings import (
+    Checked,
+    annotation,
+    checked,
+    finding_dict,
+    finding_lines,
+    judged_dict,
+    judged_lines,
+    summary_line,
+)
 from cutecc.cli.inputs import KernelFile, ModuleFile, choose, compile_request
 from cutecc.cli.main import EXIT_UNCHECKED, report
 from cutecc.cli.option_texts import split_names
@@ -42,7 +51,7 @@ Examples:
 Status 0: checked; 1: something that --error-on names was found; 2: a file could not be checked.
 """
 _SEVERITIES = ("warning", "remark")
-_OF_RECORDS = {"inputs", "target", "only", "error_on", "form", "as_json", "quiet"}
+_OF_RECORDS = {"inputs", "target", "only", "error_on", "form", "as_json", "verbose", "quiet"}
 """The parameters that say something of what is compiled already."""
 
 
@@ -70,6 +79,9 @@ _OF_RECORDS = {"inputs", "target", "only", "error_on", "form", "as_json", "quiet
     help="'github' writes annotations of GitHub Actions, as is the default there.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@click.option(
+    "-v", "--verbose", is_flag=True, help="Say of each check how much is right, and of how much it cannot tell."
+)
 @click.option("-q", "--quiet", is_flag=True, help="Print findings only.")
 @click.pass_context
 def check(context: click.Context, inputs: tuple[str, ...], **values: Any) -> None:
@@ -78,7 +90,8 @@ def check(context: click.Context, inputs: tuple[str, ...], **values: Any) -> Non
     Compiles for one or several targets and prints what the analyses found, in the order of the source: narrow and
     uncoalesced accesses of memory, bank conflicts, divisions in loops, spills; barriers and operations of a warp that
     not all reach, fragments that are read before they are written, bulk copies that several threads issue, launches
-    that no GPU takes. Needs no GPU.
+    that no GPU takes; mbarriers whose bytes, arrivals or first waits do not fit, barriers that collide, fences that
+    are missing, registers and tensor memory that there are not. Needs no GPU.
 
     Of a record, a folder or bundle that was made with a report, it prints what was found when that was compiled.
     """
@@ -238,6 +251,9 @@ def _show(results: Sequence[Checked | Error], values: dict[str, Any], wanted: Se
             report(each)
         elif not values["as_json"]:
             _show_checked(each, form, colour)
+            if values["verbose"]:
+                for line in judged_lines(each):
+                    click.echo(harmless(line))
             if not values["quiet"]:
                 click.echo(harmless(summary_line(each)))
 
@@ -258,6 +274,9 @@ def _as_dict(result: Checked | Error) -> dict[str, Any]:
         "file": result.source,
         "kernel": result.kernel,
         "target": result.target,
-        "analyses": [{"name": each.name, "seconds": each.seconds, "failure": each.failure} for each in result.runs],
+        "analyses": [
+            {"name": each.name, "seconds": each.seconds, "failure": each.failure, "judged": judged_dict(each)}
+            for each in result.runs
+        ],
         "findings": [finding_dict(each) for each in result.findings],
     }

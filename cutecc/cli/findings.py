@@ -142,6 +142,30 @@ def finding_dict(finding: Finding) -> dict[str, Any]:
     }
 
 
+def judged_dict(run: Analysis) -> dict[str, Any] | None:
+    """What an analysis says of all that it looked at, as JSON has it."""
+    if run.judged is None:
+        return None
+    judged = run.judged
+    return {"what": judged.what, "right": judged.right, "wrong": judged.wrong, "cannot tell": judged.unknown}
+
+
+def judged_lines(checked: Checked) -> Iterator[str]:
+    """Of each analysis that says it of anything here, how much is right, and of how much it cannot tell, and why."""
+    width = shutil.get_terminal_size((0, 0)).columns
+    for run in checked.runs:
+        if run.judged is None or not run.judged.total:
+            continue
+        judged = run.judged
+        line = f"{run.name}: of {judged.total} {judged.what}, {judged.right} right"
+        if judged.wrong:
+            line += f", {judged.wrong} wrong"
+        if judged.unknown:
+            why = "; ".join(f"{count}: {reason}" for reason, count in judged.unknown.items())
+            line += f", {sum(judged.unknown.values())} not known ({why})"
+        yield from _folded(line, width, "  ")
+
+
 def summary_line(checked: Checked) -> str:
     """How much was found, and by how many analyses."""
     parts: list[str] = []

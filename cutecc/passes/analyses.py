@@ -65,9 +65,9 @@ def forget_analyses(preserved: tuple[type, ...], module: ir.Module) -> None:
 
 
 def keep_analyses(preserved: tuple[type, ...]) -> None:
-    """Forget all analyses but those `preserved`, for the module has changed."""
+    """Forget all analyses but those `preserved`, or that derive from them, for the module has changed."""
     if known := _known.get():
-        _drop(known, [key for key in known if key[0] not in preserved])
+        _drop(known, [key for key in known if not (isinstance(key[0], type) and issubclass(key[0], preserved))])
 
 
 def _drop(known: dict[tuple[Any, int], Any], keys: list[tuple[Any, int]]) -> None:

@@ -31,7 +31,8 @@ class Pass(ABC):
     leaves them to the pipeline; of a `ModulePass`, which gets the module all the same, they are only how it is written.
     """
     preserves: ClassVar[tuple[type, ...]] = ()
-    """The analyses (`cutecc.passes.analyses`) that are as true after the pass as before."""
+    """The analyses (`cutecc.passes.analyses`) that are as true after the pass as before: classes, with all that derive
+    from them."""
     lowers: ClassVar[tuple[str, ...]] = ()
     """Operations that the pass takes away; those of CuTe's dialects are all that it looks for. `cutecc coverage` lists
     them."""

@@ -10,6 +10,7 @@ import pkgutil
 _PACKAGES = {
     "cutecc.passes.nvidia.reimplementations": "",
     "cutecc.passes.analysis": "check-",
+    "cutecc.passes.analysis.synchronisation": "check-",
     "cutecc.passes.generation": "",
     "cutecc.passes.lowering": "",
     "cutecc.passes.transforms": "",

@@ -97,6 +97,21 @@ class Remark(msgspec.Struct, frozen=True):
         return hash((self.severity, self.message, self.location, self.analysis))
 
 
+class Judged(msgspec.Struct):
+    """How many of the things that an analysis judges are right, wrong, or neither as far as can be known."""
+
+    what: str
+    """What is judged, in the plural: `mbarriers`."""
+    right: int = 0
+    wrong: int = 0
+    unknown: dict[str, int] = {}
+    """How many it cannot tell of, by the reason."""
+
+    @property
+    def total(self) -> int:
+        return self.right + self.wrong + sum(self.unknown.values())
+
+
 class Analysis(msgspec.Struct):
     """A read-only check that looked at the module, beside the pipeline."""
 
@@ -107,6 +122,8 @@ class Analysis(msgspec.Struct):
     remarks: list[Remark] = []
     failure: str | None = None
     """Why it came to no end."""
+    judged: Judged | None = None
+    """Of an analysis that says of each thing whether it is right."""
 
 
 class Step(msgspec.Struct):

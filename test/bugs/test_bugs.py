@@ -18,13 +18,47 @@ from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.record import Remark
 
 NAMES = [f"{path.parent.name}/{path.stem}" for path in marks.FILES]
-CHECKS = ("check-bulk-copies", "check-divergent-barriers", "check-partial-warps", "check-uninitialised-fragments")
+CHECKS = (
+    *("check-bulk-copies", "check-divergent-barriers", "check-partial-warps", "check-uninitialised-fragments"),
+    *("check-barrier-bytes", "check-arrival-counts", "check-first-waits", "check-named-barriers", "check-barrier-init"),
+    *("check-register-budget", "check-barrier-scopes", "check-proxy-fences", "check-tensor-memory"),
+)
 """The analyses that warn of what is wrong."""
 OPTIONS = cutecc.CompileOptions(
     wheel=WheelOptions(preserve_line_info=True, enable_assertions=True), analyses=CHECKS, locations=True
 )
 OF_LAUNCHES = replace(OPTIONS, analyses=(*CHECKS, "check-launch"), observe=True)
 """For the bugs of launches: the analysis of those needs a cubin, whose making takes longer than all the rest."""
+
+STATIC = {
+    "blackwell/columns_not_deallocated": ("check-tensor-memory", "alloc_tmem(", "64 columns", "0 deallocated"),
+    "clusters/arrive_relaxed": ("check-barrier-scopes", "cluster_arrive_relaxed()", "cluster_arrive()"),
+    "clusters/remote_arrive_before_init": ("check-barrier-init", "mbarrier_arrive(", "cluster_wait()"),
+    "deadlocks/barrier_counts_differ": ("check-named-barriers", "barrier(barrier_id", "for 64 threads", "for 96"),
+    "mbarriers/announced_by_all_lanes": ("check-barrier-bytes", "expect_tx(", "32 threads", "256 bytes each"),
+    "mbarriers/announces_padding_too": ("check-barrier-bytes", "expect_tx(", "320 bytes", "announce 256 bytes"),
+    "mbarriers/arrival_count_too_large": ("check-arrival-counts", "mbarrier_init(full", "64 arrivals", "2 come"),
+    "mbarriers/arrival_count_too_small": ("check-arrival-counts", "mbarrier_init(full", "2 arrivals", "3 come"),
+    "mbarriers/arrives_at_the_other_one": ("check-arrival-counts", "mbarrier_init(", "32 arrivals", "nobody"),
+    "mbarriers/arrives_for_two": ("check-arrival-counts", "mbarrier_init(", "2 arrivals", "3 come"),
+    "mbarriers/arrives_too_often": ("check-arrival-counts", "mbarrier_arrive(", "counts 3 arrivals"),
+    "mbarriers/arrives_with_all_lanes": ("check-barrier-bytes", "expect_tx(", "32 threads"),
+    "mbarriers/more_arrive_than_named": ("check-arrival-counts", "mbarrier_arrive(empty)", "32 threads", "2 arrivals"),
+    "mbarriers/no_barrier_after_init": ("check-barrier-init", "mbarrier_arrive(full)", "warp 1 initialises"),
+    "mbarriers/nobody_arrives": ("check-arrival-counts", "mbarrier_init(", "nobody arrives"),
+    "mbarriers/producer_starts_with_parity_0": ("check-first-waits", "mbarrier_wait(empty", "begin with parity 1"),
+    "mbarriers/second_copy_at_the_other_one": ("check-barrier-bytes", "expect_tx(", "512 bytes", "bring 256"),
+    "mbarriers/second_operand_not_announced": ("check-barrier-bytes", "expect_tx(", "256 bytes", "announce 512"),
+    "tma/fence_before_stores": ("check-proxy-fences", "cute.copy(store", "a bulk copy", "line 23"),
+    "tma/fence_by_one_warp": ("check-proxy-fences", "cute.copy(store", "a bulk copy", "line 21"),
+    "tma/stmatrix_without_fence": ("check-proxy-fences", "cute.copy(", "line 38"),
+    "tma/store_without_fence": ("check-proxy-fences", "cute.copy(store", "line 21"),
+    "tma/too_few_bytes": ("check-barrier-bytes", "expect_tx(full", "2,048 bytes", "announce 4,096 bytes"),
+    "tma/too_many_bytes": ("check-barrier-bytes", "expect_tx(full", "4,096 bytes", "announce 2,048 bytes"),
+    "tma/wrong_phase": ("check-first-waits", "mbarrier_wait(full", "takes parity 1", "parity 0"),
+    "wgmma/operands_without_proxy_fence": ("check-proxy-fences", "cute.gemm(", "wgmma", "line 23"),
+}
+"""Of bugs that show without a run: the analysis that warns, what stands at the line that it names, and words of it."""
 
 Twins = dict[tuple[str, bool], cutecc.Kernel]
 
@@ -93,6 +127,18 @@ def test_check(name: str, twins: Twins) -> None:
     assert not problems, "\n".join(problems)
     told = [f"{each.location}: {each.message}" for each in _warnings(twins[name, False])]
     assert not told, "\n".join(told)
+
+
+@pytest.mark.parametrize("name", STATIC)
+def test_found_without_a_run(name: str, twins: Twins) -> None:
+    """The one warning of the checks of synchronisation is of the right line, and has the right numbers."""
+    path = marks.FOLDER / f"{name}.py"
+    analysis, statement, *words = STATIC[name]
+    found = [each for each in _warnings(twins[name, True]) if each.analysis in CHECKS[4:]]
+    assert [each.analysis for each in found] == [analysis], found
+    line = marks.warned_line(path, found[0])
+    assert line is not None and statement in path.read_text().splitlines()[line - 1]
+    assert all(each in found[0].message for each in words), found[0].message
 
 
 @pytest.mark.parametrize("schedule", ["round-robin", "random", "adversarial"])

@@ -25,7 +25,6 @@ class CheckBankConflicts(AnalysisPass):
     name: ClassVar[str] = "check-bank-conflicts"
     looks_after: ClassVar[str | None] = "strength-reduction"
     in_open: ClassVar[str | None] = "loop-invariant-code-motion"
-    preserves: ClassVar[tuple[type, ...]] = (WarpRequests,)
 
     all: bool = False
     """Also say what accesses take that need it."""

@@ -27,7 +27,6 @@ class CheckCoalescing(AnalysisPass):
     name: ClassVar[str] = "check-coalescing"
     looks_after: ClassVar[str | None] = "strength-reduction"
     in_open: ClassVar[str | None] = "loop-invariant-code-motion"
-    preserves: ClassVar[tuple[type, ...]] = (WarpRequests,)
 
     all: bool = False
     """Also say what accesses take that need it."""

@@ -101,13 +101,18 @@ class KernelProgram:
         self.body = Block([], None)
         if len(regions) == 1 and len(regions[0]) == 1:
             self.body = self._block(regions[0][0], None)
-            for access in self.accesses:
-                self._need_node(access.node)
-                self._need(access.source, access.target, access.amount)
+            for node, values in self._wanted():
+                self._need_node(node)
+                self._need(*values)
             while self._due:
                 self._follow(self._due.pop())
         else:
             self.unreadable = [each for each in _all_operations(kernel) if _access_of(Node(each, each.name, self.body))]
+
+    def _wanted(self) -> Iterator[tuple[Node, tuple[ir.Value | None, ...]]]:
+        """What is to be executed, and which values are to be known there."""
+        for access in self.accesses:
+            yield access.node, (access.source, access.target, access.amount)
 
     def root(self, pointer: ir.Value) -> ir.Value:
         """What a pointer was made of by adding to it."""

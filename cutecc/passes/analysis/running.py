@@ -10,12 +10,12 @@ import msgspec
 
 from cutecc.compilation.events import Said
 from cutecc.errors import PassError
-from cutecc.passes.analysis.base import AnalysisPass
+from cutecc.passes.analysis.base import AnalysisPass, judging
 from cutecc.passes.analysis.selection import Selection
 from cutecc.passes.diagnostics import hearing_remarks
 from cutecc.passes.manager import Observer, Position, run_pass
 from cutecc.passes.pipeline import Pipeline
-from cutecc.record import Analysis, Compilation, Remark
+from cutecc.record import Analysis, Compilation, Judged, Remark
 
 if TYPE_CHECKING:
     from cutecc.ir.mlir import ir
@@ -39,6 +39,7 @@ class AnalysisRunner(Observer):
         """`selectors` name the passes in the whole pipeline, `offset` of which come before them."""
         self._compilation = compilation
         self._emit = emit
+        self._offset = offset
         self._of_records = chosen.of_records
         self._named = chosen.named
         self._due: dict[int, list[AnalysisPass]] = {}
@@ -53,6 +54,9 @@ class AnalysisRunner(Observer):
                 self._due.setdefault(position, []).append(analysis)
 
     def started(self, pipeline: Pipeline, module: ir.Module) -> None:
+        if not self._offset:
+            for each in (each for due in self._due.values() for each in due):
+                each.look_at_traced(module)
         self._run_due(0, module)
 
     def after(self, position: Position, module: ir.Module, seconds: float) -> None:
@@ -82,15 +86,16 @@ class AnalysisRunner(Observer):
     def _run_due(self, position: int, module: ir.Module) -> None:
         for analysis in self._due.pop(position, []):
             remarks: list[Remark] = []
+            judged: list[Judged] = []
             failure = None
             start = time.perf_counter()
             try:
-                with hearing_remarks(remarks.append, module.context):
+                with hearing_remarks(remarks.append, module.context), judging.having(judged.append):
                     run_pass(analysis, module)
             except PassError as error:
                 place = f"{error.location}: " if error.location else ""
                 failure = f"{place}{error.message}"
-            self._add(analysis, position, time.perf_counter() - start, remarks, failure)
+            self._add(analysis, position, time.perf_counter() - start, remarks, failure, judged)
 
     def _add(
         self,
@@ -99,9 +104,10 @@ class AnalysisRunner(Observer):
         seconds: float = 0.0,
         remarks: Sequence[Remark] = (),
         failure: str | None = None,
+        judged: Sequence[Judged] = (),
     ) -> None:
         found = [self._attributed(remark, analysis.name) for remark in remarks]
-        self._keep(Analysis(analysis.name, after, seconds, found, failure))
+        self._keep(Analysis(analysis.name, after, seconds, found, failure, next(iter(judged), None)))
 
     def _keep(self, analysis: Analysis) -> None:
         self._compilation.analyses.append(analysis)

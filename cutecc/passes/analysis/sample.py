@@ -134,23 +134,18 @@ def sample_of(kernel: ir.Operation, module: ir.Operation, size: int = SIZE) -> S
 
 def _grid_of(kernel: ir.Operation, module: ir.Operation) -> tuple[int | None, int | None, int | None]:
     """The sizes of the grid that all launches of the kernel in the module have."""
-    name = kernel.attributes["sym_name"].value
     found: set[tuple[int | None, int | None, int | None]] = set()
-    for region in module.regions:
-        for block in region.blocks:
-            for host in block.operations:
-                if host.operation.name != "func.func":
-                    continue
-                for launch in _launches(host.operation, name):
-                    sizes = launch.operands[0].owner.operands[4:7]
-                    found.add(tuple(_constant(each) for each in sizes))  # pyright: ignore[reportArgumentType]
+    for launch in launches_of(module, kernel.attributes["sym_name"].value):
+        sizes = launch.operands[0].owner.operands[4:7]
+        found.add(tuple(_constant(each) for each in sizes))  # pyright: ignore[reportArgumentType]
     if not found:
         return None, None, None
     x, y, z = (next(iter(column)) if len(column) == 1 else None for column in map(set, zip(*found, strict=True)))
     return x, y, z
 
 
-def _launches(host: ir.Operation, kernel: str) -> list[ir.Operation]:
+def launches_of(module: ir.Operation, kernel: str) -> list[ir.Operation]:
+    """The launches of the kernel called so by the host functions of the module."""
     found: list[ir.Operation] = []
 
     def visit(operation: ir.Operation) -> ir.WalkResult:
@@ -160,7 +155,11 @@ def _launches(host: ir.Operation, kernel: str) -> list[ir.Operation]:
                 found.append(operation)
         return ir.WalkResult.ADVANCE
 
-    host.walk(visit)
+    for region in module.regions:
+        for block in region.blocks:
+            for host in block.operations:
+                if host.operation.name == "func.func":
+                    host.operation.walk(visit)
     return found
 
 

@@ -169,10 +169,22 @@ def test_what_does_not_run_cannot_be_an_error(cutecc: Run) -> None:
 @pytest.mark.slow
 def test_the_open_pipeline_is_checked_as_the_wheels(cutecc: Run) -> None:
     both = [cutecc("check", ADD, "--pipeline", name).stdout.splitlines() for name in ("nvidia", "open")]
-    assert both[1][-1] == "elementwise_add for sm_80: 6 remarks; 11 of 11 checks ran"
+    assert both[1][-1] == "elementwise_add for sm_80: 6 remarks; 20 of 20 checks ran"
     # What LLVM could not do is told where LLVM generates the code.
-    assert both[0][-1] == "elementwise_add for sm_80: 6 remarks; 10 of 10 checks ran"
+    assert both[0][-1] == "elementwise_add for sm_80: 6 remarks; 19 of 19 checks ran"
     assert both[0][:-1] == both[1][:-1]
+
+
+def test_each_check_says_how_much_it_knows(cutecc: Run) -> None:
+    options = (ROOT / "test" / "kernels" / "tma_copy.py", "--only=check-barrier-bytes,check-tensor-memory")
+    assert cutecc("check", *options, "--verbose").stdout.splitlines() == [
+        "check-barrier-bytes: of 2 mbarriers with bytes, 2 right",
+        "tma_copy for sm_90a: nothing found; 2 of 2 checks ran",
+    ]
+    (result,) = json.loads(cutecc("check", *options, "--json").stdout)["results"]
+    judged = {each["name"]: each["judged"] for each in result["analyses"]}
+    assert judged["check-barrier-bytes"] == {"what": "mbarriers with bytes", "right": 2, "wrong": 0, "cannot tell": {}}
+    assert judged["check-tensor-memory"]["right"] == 0
 
 
 def test_where_no_check_ran_nothing_is_known(cutecc: Run) -> None:

@@ -183,7 +183,7 @@ def test_commands_take_what_a_watch_made(watched: Run, tmp_path: Path) -> None:
         return done.stdout
 
     folder = watched.folder / "kernels" / "scale-sm_90a"
-    assert cutecc("check", folder) == "scale for sm_90a: nothing found; 10 of 10 checks ran\n"
+    assert cutecc("check", folder) == "scale for sm_90a: nothing found; 19 of 19 checks ran\n"
     lines = cutecc("check", watched.folder, "--only=check-spills").splitlines()
     assert lines == ["scale for sm_90a: nothing found; 1 of 1 checks ran"] * 3
     assert cutecc("report", folder) == "scale-sm_90a.html\n"
