@@ -12,6 +12,7 @@ from cutecc.emulator.checks.finding import Finding
 from cutecc.emulator.checks.reports import merge_findings, merge_key
 from cutecc.emulator.grid import cluster_and_rank, cluster_of, is_cooperative
 from cutecc.emulator.launch import BlocksRun, Work
+from cutecc.emulator.options import REPLAY
 from cutecc.emulator.orders.budget import OrdersBudget
 from cutecc.emulator.orders.director import Director
 from cutecc.emulator.orders.exploring import Abandoned, Explorer
@@ -85,7 +86,8 @@ class Launched:
         launch = self.work.launch
         if is_cooperative(launch) or not are_independent(self.program):
             return [list(blocks)]
-        shape, found = cluster_of(launch), dict[int, list[int]]()
+        shape = cluster_of(launch)
+        found: dict[int, list[int]] = {}
         for block in blocks:
             found.setdefault(cluster_and_rank(block, launch.grid, shape)[0], []).append(block)
         return list(found.values())
@@ -178,7 +180,7 @@ def _note(
         return
     left.seen.update(map(merge_key, news))
     left.witnesses += 1
-    named: list[Finding] = [replace(each, schedule=f"{ORDER}{left.witnesses}", seed=0) for each in news]
+    named: list[Finding] = [replace(each, schedule=f"{ORDER}{left.witnesses}", seed=launched.work.options.seed) for each in news]
     steps = [Step.of(event) for event in director.trace.events]
     kept = KeptSchedule(
         launched.work.launch.kernel.name, digest_of(launched.work, part), launched.number, part, steps
@@ -215,7 +217,7 @@ def repeat(launched: Launched, schedule: KeptSchedule, path: str, show: Callable
     """Run the blocks of a schedule as it has them. Raises `UsageError` if it is not of this launch."""
     schedule.check(launched.work, path)
     found = launched.run(schedule.blocks, Director(_Repeating(schedule, path)), show)
-    found.findings = [replace(each, schedule=f"replay:{path}", seed=0) for each in found.findings]
+    found.findings = [replace(each, schedule=f"{REPLAY}{path}") for each in found.findings]
     if isinstance(found.failure, UsageError):
         raise found.failure
     return found
