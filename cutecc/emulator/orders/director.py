@@ -207,9 +207,7 @@ class Director(Schedule, Watch):
 
     def _stop(self) -> None:
         """Nobody else is chosen: who is left executes its point, and waits for what the point waits for."""
-        for gang in self._machine.gangs:
-            for each in gang.fragments:
-                self._tell_blocked(gang, each)
+        self.tell_blocked()
         self.open = True
         for gang in self._machine.gangs:
             for each in gang.fragments:
@@ -217,12 +215,12 @@ class Director(Schedule, Watch):
                     each.seen = -1
                     self._running[gang] = None
 
-    def _tell_blocked(self, gang: Gang, fragment: Fragment) -> None:
-        process = self._process(gang, fragment.mask[0])
-        effects, clock = self._looked.get(process, ([], 0))
-        for effect in effects:
-            if not isinstance(effect, Arrival):
-                self.trace.blocked(process, effect, clock)
+    def tell_blocked(self) -> None:
+        """The order ends here: who has looked in vain might have gone on in another one."""
+        for process, (effects, clock) in self._looked.items():
+            for effect in effects:
+                if not isinstance(effect, Arrival):
+                    self.trace.blocked(process, effect, clock)
 
     # Choices.
 
@@ -377,10 +375,11 @@ class Director(Schedule, Watch):
         barrier, count = self._barrier(operation, gang, lanes)
         missing = (count if barrier.expected is None else barrier.expected) // WARP - barrier.arrived
         phase, block = barrier.phase, barrier.block
+        before = self._clock(gang, lanes.mask)
         waiting = step(gang, lanes)
         self._note_come(gang, operation, lanes, waiting)
         at = ("barrier", block.slot, barrier.number)
-        self._effect(Arrival(at, 1, 0, (missing, 0), barrier.phase > phase))
+        self._effect(Arrival(at, 1, 0, (missing, 0), barrier.phase > phase), before=before)
         # Whoever goes on with this phase comes after those before it.
         self.trace.keys[(*at, phase)] |= self._clock(gang, lanes.mask)
         return waiting
@@ -446,8 +445,8 @@ class Director(Schedule, Watch):
 
     # Effects.
 
-    def _effect(self, effect: Effect, turn: _Turn | None = None) -> None:
-        """Of what happens, or of the choice that is carried out."""
+    def _effect(self, effect: Effect, turn: _Turn | None = None, before: int | None = None) -> None:
+        """Of what happens, or of the choice that is carried out; `before` is the clock without the effect's own."""
         if self._happening:
             event, clock = self._happening[-1]
             self._happening[-1] = event, self.trace.apply(event, effect, clock)
@@ -458,7 +457,8 @@ class Director(Schedule, Watch):
         if turn.unsure:
             self._be_sure(turn)
         clocks = self._clocks_of(turn.gang)
-        clock = self.trace.apply(turn.event, effect, self._clock_of(clocks, turn.mask))
+        before = self._clock_of(clocks, turn.mask) if before is None else before
+        clock = self.trace.apply(turn.event, effect, before)
         self._clocks[turn.gang] = [each | clock if mine else each for each, mine in zip(clocks, turn.mask, strict=True)]
         turn.event.clock |= clock
 

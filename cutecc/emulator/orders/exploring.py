@@ -68,6 +68,7 @@ class Explorer:
     def abandon(self) -> None:
         """It was abandoned."""
         self.abandoned += 1
+        self._director.tell_blocked()
         self._learn()
 
     # The policy.

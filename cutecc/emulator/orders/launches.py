@@ -45,12 +45,23 @@ class OrdersLeft:
     witnesses: int = 0
     seen: set[Hashable] = field(default_factory=set[Hashable])
     """What was found already."""
-    started: float = field(default_factory=time.monotonic)
+    seconds: float = 0.0
+    """That were spent on launches before."""
+    _started: float = 0.0
+
+    @contextmanager
+    def counting(self) -> Iterator[None]:
+        """Have the clock run."""
+        self._started = time.monotonic() - self.seconds
+        try:
+            yield
+        finally:
+            self.seconds = time.monotonic() - self._started
 
     def ask(self) -> None:
         """Raise `_Spent` if nothing is left."""
         seconds, orders = self.budget.seconds, self.budget.orders
-        is_late = seconds is not None and time.monotonic() - self.started > seconds
+        is_late = seconds is not None and time.monotonic() - self._started > seconds
         if is_late or (orders is not None and self.executed >= orders):
             raise _Spent
 
@@ -114,14 +125,14 @@ def explore(launched: Launched, blocks: Sequence[int], left: OrdersLeft, ordinar
     orders = Orders(budget=str(left.budget))
     parts = launched.parts(blocks)
     orders.total = len(parts)
-    start = time.monotonic()
+    before = left.seconds
     with launched.restored() as restore:
         found = ordinary()
         found.orders = orders
         if found.failure is not None:
             return found
         left.seen.update(map(merge_key, found.findings))
-        with launched.restored() as finish:
+        with launched.restored() as finish, left.counting():
             try:
                 for part in parts:
                     _explore_part(launched, part, left, found, orders, restore)
@@ -132,7 +143,7 @@ def explore(launched: Launched, blocks: Sequence[int], left: OrdersLeft, ordinar
                 orders.ended_by = "interrupt"
             finally:
                 finish()
-    orders.seconds = time.monotonic() - start
+    orders.seconds = left.seconds - before
     return found
 
 

@@ -16,7 +16,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from cutecc.emulator.orders.dependence import Access, Arrival, Effect, Look, commute
+from cutecc.emulator.orders.dependence import Access, Arrival, Effect, Look, Missing, commute
 
 
 class Process(NamedTuple):
@@ -44,6 +44,8 @@ class Event:
     clock: int = 0
     """With its own bit."""
     effects: list[Effect] = field(default_factory=list[Effect])
+    behind: int = 0
+    """Looks that come before the phase is over which it completes: not before the event, if others arrive as well."""
     has_alternative: bool = False
     """Whether the same process might have another answer."""
 
@@ -66,10 +68,22 @@ Mark = tuple[int, int]
 
 
 @dataclass(slots=True)
+class _Came:
+    """What an event has brought to a phase."""
+
+    position: int
+    clock: int
+    arrivals: int = 0
+    size: int = 0
+
+
+@dataclass(slots=True)
 class _Phases:
     """Of a barrier: what came in each phase; the last one is the present."""
 
-    arrivals: list[list[Mark]] = field(default_factory=lambda: [[]])
+    arrivals: list[list[_Came]] = field(default_factory=lambda: [[]])
+    missed: Missing = (0, 0)
+    """What the present phase missed at its beginning."""
     looks: list[list[Mark]] = field(default_factory=lambda: [[]])
     completions: list[int] = field(default_factory=list[int])
     """Clocks."""
@@ -139,16 +153,17 @@ class Trace:
         number = len(phases.completions)
         if number:
             # It might have come instead of one of those that completed the phase before.
-            for position, _ in phases.arrivals[number - 1]:
-                self._race(position, event, before)
+            for each in phases.arrivals[number - 1]:
+                self._race(each.position, event, before)
             clock |= phases.completions[-1]
-        phases.arrivals[number].append((event.position, clock))
+        self._come(phases, event, effect, clock)
         if effect.completes:
             self.versions[effect.at] += 1
             completion = clock
-            for _, each in phases.arrivals[number]:
-                completion |= each
+            for each in phases.arrivals[number]:
+                completion |= each.clock
             for position, _ in phases.looks[number]:
+                event.behind |= 1 << position
                 if not completion >> position & 1:
                     self.races.append(Race(position, event.position, event.process, before))
             for _, each in phases.looks[number]:
@@ -157,6 +172,19 @@ class Trace:
             phases.arrivals.append([])
             phases.looks.append([])
         return clock
+
+    def _come(self, phases: _Phases, event: Event, effect: Arrival, clock: int) -> None:
+        """An event counts for the present phase. It might have completed it without some of those before."""
+        came = phases.arrivals[-1]
+        if not came:
+            phases.missed = effect.before
+        if not came or came[-1].position != event.position:
+            came.append(_Came(event.position, clock))
+        last = came[-1]
+        last.clock, last.arrivals, last.size = clock, last.arrivals + effect.arrivals, last.size + effect.size
+        for each in came[:-1]:
+            if not clock >> each.position & 1 and _can_do_without(each, came, phases.missed):
+                self._race(each.position, event, clock)
 
     def _look(self, event: Event, effect: Look, before: int) -> int:
         phases = self._phases[effect.at]
@@ -195,7 +223,7 @@ class Trace:
     def _race_one(self, phases: _Phases, number: int, event: Event, before: int) -> None:
         """An event might have come before a phase was complete: before the last arrival that it does not come after."""
         if number >= 0:
-            late = [position for position, _ in phases.arrivals[number] if not before >> position & 1]
+            late = [each.position for each in phases.arrivals[number] if not before >> each.position & 1]
             if late:
                 self._race(max(late), event, before)
 
@@ -215,6 +243,32 @@ class Trace:
             chosen |= 1 << event.position
         found: dict[Process, bool] = {}
         for event in free:
-            found.setdefault(event.process, not event.clock & chosen & ~(1 << event.position))
-        found.setdefault(race.process, not race.before & chosen & ~(1 << race.second))
+            found.setdefault(event.process, not (event.clock | event.behind) & chosen & ~(1 << event.position))
+        second = self.events[race.second].behind if race.second < len(self.events) else 0
+        found.setdefault(race.process, not (race.before | second) & chosen & ~(1 << race.second))
         return [process for process, is_initial in found.items() if is_initial]
+
+
+_MANY = 10
+"""Of so many that may come to a phase in any order, each might complete it without any other."""
+
+
+def _can_do_without(one: _Came, came: list[_Came], missed: Missing) -> bool:
+    """Whether the last of those that came to a phase completes it without one, and perhaps without others.
+
+    Where no more come than a phase waits for, that is never so.
+    """
+    *before, last = came
+    needed = [each for each in before if last.clock >> each.position & 1]
+    free = [
+        each for each in before if each not in needed and each is not one and not each.clock >> one.position & 1
+    ]
+    if sum(each.arrivals for each in (*needed, *free, last)) < missed[0]:
+        return False
+    if len(free) > _MANY:
+        return True
+    arrivals, size = sum(each.arrivals for each in (*needed, last)), sum(each.size for each in (*needed, last))
+    sums = {(arrivals, size)}
+    for each in free:
+        sums |= {(some + each.arrivals, more + each.size) for some, more in sums}
+    return any(some >= missed[0] and more + missed[1] == 0 for some, more in sums)
