@@ -32,7 +32,9 @@ _REFUSED: dict[_Mode, _Refused] = {
     "program": _Refused(
         "for a kernel, and a program was given", all_but=("period", "top", "instructions", "json_file")
     ),
-    "samples": _Refused("of a timeline, and --timeline FILE is not given", ("blocks", "warps", "sites", "launches", "schedule")),
+    "samples": _Refused(
+        "of a timeline, and --timeline FILE is not given", ("blocks", "warps", "sites", "launches", "schedule")
+    ),
     "emulator": _Refused(
         "for a GPU: the emulator samples nothing, and records one launch with all its sites",
         (*_SAMPLING, "sites", "launches"),

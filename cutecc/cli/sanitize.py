@@ -72,7 +72,7 @@ class _Found:
     metavar="N",
     help="Runs, which take turns at the schedules; by default each once, or once the one of --schedule.",
 )
-@click.option("--budget", metavar="60s|N", help="Of --schedule all: at most so long, or so many orders; 60s by default.")
+@click.option("--budget", metavar="60s|N", help="Of --schedule all: so long, or so many orders; 60s by default.")
 @click.option(
     "--keep-schedule",
     type=click.Path(path_type=Path, dir_okay=False),

@@ -165,7 +165,7 @@ class Emulator:
         unless something is checked: faults are findings then, and an error after a finding is told with it.
         """
         if self.untrusted and (options.schedule == ALL or options.replayed is not None):
-            raise UsageError("an untrusted kernel runs in a process of its own, where nobody directs its order of warps")
+            raise UsageError("an untrusted kernel runs in a process of its own, where nobody directs its warps")
         call, allocations = self.prepare(args, kwargs, options)
         start = time.monotonic()
         if self.untrusted:

@@ -121,7 +121,9 @@ def run_wave(
 
     `module` are the module's variables; the checks compare the blocks with those before, whose `history` it is; `print`
     takes what the kernel prints, `started` what says where the run is, and `cancel` cancels one of the clusters that
-    have not begun: see `Machine`; `schedule` is another one than the options name. Raises `LimitError` for what takes more than it may, and `EmulatorError` for the
+    have not begun: see `Machine`; `schedule` is another one than the options name.
+
+    Raises `LimitError` for what takes more than it may, and `EmulatorError` for the
     first fault unless something is checked: then faults are findings, and other errors are told with them.
     """
     launch, options, budget = work.launch, work.options, work.budget

@@ -57,7 +57,13 @@ def run_launch(
     parts = waves(program, work.launch, blocks, options.schedule)
     queue = Queue(parts, work.launch)
     whole = _Whole(len(blocks), progress)
-    may_share = schedule is None and len(parts) > 1 and options.cores > 1 and "races" not in options.check and are_independent(program)
+    may_share = (
+        schedule is None
+        and len(parts) > 1
+        and options.cores > 1
+        and "races" not in options.check
+        and are_independent(program)
+    )
     history = History()
     start = time.monotonic()
     while queue and not whole.is_stuck:
@@ -68,7 +74,9 @@ def run_launch(
                     break
             may_share = False
         before = queue.gone
-        part = run_wave(work, program, allocations, module, queue.begin(), history, show, started, queue.cancel, schedule)
+        part = run_wave(
+            work, program, allocations, module, queue.begin(), history, show, started, queue.cancel, schedule
+        )
         part.blocks = queue.gone - before
         whole.add(part)
     return whole.result

@@ -87,7 +87,9 @@ def _depend(later: list[Effect], done: list[Effect]) -> bool:
     """At one place."""
     first = done[0]
     if isinstance(first, Access):
-        return any(not commute(one, two) for one in later for two in done if isinstance(one, Access) if isinstance(two, Access))
+        return any(
+            not commute(one, two) for one in later for two in done if isinstance(one, Access) if isinstance(two, Access)
+        )
     completes = any(isinstance(each, Arrival) and each.completes for each in done)
     return completes or _would_complete(later, first.before)
 

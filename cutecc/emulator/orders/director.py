@@ -89,6 +89,11 @@ class Director(Schedule, Watch):
     eager = False
     shares_processors = False
     listens = True
+    _run: Run
+    _machine: Machine
+    _program: Program
+    _points: dict[int, Point]
+    _polling: frozenset[int]
 
     def __init__(self, policy: Policy) -> None:
         self.trace = Trace()
@@ -487,7 +492,9 @@ class Director(Schedule, Watch):
 
     def _join(self, gang: Gang, mask: Array, clock: int) -> None:
         clocks = self._clocks_of(gang)
-        self._clocks[gang] = [each | clock if mine else each for each, mine in zip(clocks, mask[0].tolist(), strict=True)]
+        self._clocks[gang] = [
+            each | clock if mine else each for each, mine in zip(clocks, mask[0].tolist(), strict=True)
+        ]
 
     # The watch.
 

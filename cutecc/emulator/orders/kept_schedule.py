@@ -128,4 +128,6 @@ def _process(text: object) -> Process:
 
 
 def _malformed(path: str | Path) -> UsageError:
-    return UsageError(f"{path} holds no schedule", hints=["cutecc sanitize --schedule all writes one for what it finds"])
+    return UsageError(
+        f"{path} holds no schedule", hints=["cutecc sanitize --schedule all writes one for what it finds"]
+    )

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Generator, Hashable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from cutecc.emulator.checks.finding import Finding
 from cutecc.emulator.checks.reports import merge_findings, merge_key
 from cutecc.emulator.grid import cluster_and_rank, cluster_of, is_cooperative
 from cutecc.emulator.launch import BlocksRun, Work
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from cutecc.emulator.machine.program import Program
     from cutecc.emulator.machine.run import Run
     from cutecc.emulator.memory.allocations import Allocation
+
 
 class _Spent(BaseException):
     """The budget is. No error: nobody else catches it."""
@@ -50,7 +50,7 @@ class OrdersLeft:
     _started: float = 0.0
 
     @contextmanager
-    def counting(self) -> Iterator[None]:
+    def counting(self) -> Generator[None]:
         """Have the clock run."""
         self._started = time.monotonic() - self.seconds
         try:
@@ -104,7 +104,7 @@ class Launched:
         return list(found.values())
 
     @contextmanager
-    def restored(self) -> Iterator[Callable[[], None]]:
+    def restored(self) -> Generator[Callable[[], None]]:
         """What has the memory be as it is now, as often as it is called."""
         arrays = [each.data for each in self.allocations if each.data.flags.writeable] + [self.module]
         copies = [each.copy() for each in arrays]
@@ -116,7 +116,9 @@ class Launched:
         yield restore
 
 
-def explore(launched: Launched, blocks: Sequence[int], left: OrdersLeft, ordinary: Callable[[], BlocksRun]) -> BlocksRun:
+def explore(
+    launched: Launched, blocks: Sequence[int], left: OrdersLeft, ordinary: Callable[[], BlocksRun]
+) -> BlocksRun:
     """Run a launch as usual by `ordinary`, and then in all orders.
 
     The memory is at the end what the usual run has left, and so is what is printed. Raises `EmulatorError` for a fault
@@ -191,11 +193,10 @@ def _note(
         return
     left.seen.update(map(merge_key, news))
     left.witnesses += 1
-    named: list[Finding] = [replace(each, schedule=f"{ORDER}{left.witnesses}", seed=launched.work.options.seed) for each in news]
+    name, seed = f"{ORDER}{left.witnesses}", launched.work.options.seed
+    named = [replace(each, schedule=name, seed=seed) for each in news]
     steps = [Step.of(event) for event in director.trace.events]
-    kept = KeptSchedule(
-        launched.work.launch.kernel.name, digest_of(launched.work, part), launched.number, part, steps
-    )
+    kept = KeptSchedule(launched.work.launch.kernel.name, digest_of(launched.work, part), launched.number, part, steps)
     orders.witnesses.append(Witness(kept, named))
     found.findings = merge_findings([*found.findings, *named])
 

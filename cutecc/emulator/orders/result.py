@@ -30,7 +30,7 @@ class Orders:
     executed: int = 0
     """Orders that were executed, no two of them equivalent."""
     parts: int = 0
-    """Clusters, or blocks, that have nothing to do with each other, of which all orders were executed, each by itself."""
+    """Clusters or blocks that have nothing to do with each other, of which all orders were executed, each by itself."""
     total: int = 0
     """How many there are; all blocks of a launch are one where they may tell each other something."""
     ended_by: End | None = None

@@ -111,7 +111,7 @@ class Trace:
         self._words: dict[Hashable, _Word] = defaultdict(_Word)
 
     def apply(self, event: Event, effect: Effect, clock: int) -> int:
-        """An event has an effect; `clock` is its process's, with its own bit, and with the effect's joined it results."""
+        """An event has an effect; `clock` is its process's, with its own bit. The clock behind the effect."""
         event.effects.append(effect)
         match effect:
             case Arrival():
@@ -233,11 +233,7 @@ class Trace:
 
     def initials(self, race: Race) -> list[Process]:
         """Who may go first instead of a race's first event, so that the second one comes before it."""
-        free = [
-            event
-            for event in self.events[race.first + 1 : race.second]
-            if not event.clock >> race.first & 1
-        ]
+        free = [event for event in self.events[race.first + 1 : race.second] if not event.clock >> race.first & 1]
         chosen = 0
         for event in free:
             chosen |= 1 << event.position
@@ -260,9 +256,7 @@ def _can_do_without(one: _Came, came: list[_Came], missed: Missing) -> bool:
     """
     *before, last = came
     needed = [each for each in before if last.clock >> each.position & 1]
-    free = [
-        each for each in before if each not in needed and each is not one and not each.clock >> one.position & 1
-    ]
+    free = [each for each in before if each not in needed and each is not one and not each.clock >> one.position & 1]
     if sum(each.arrivals for each in (*needed, *free, last)) < missed[0]:
         return False
     if len(free) > _MANY:

@@ -103,9 +103,7 @@ def after(skeleton: Skeleton, state: State, who: Transition) -> State:
     if kind == "copy":
         state = state._replace(copies=state.copies - {who})
         return _counted(skeleton, state, op.at, who, 0, -op.number)
-    state = state._replace(
-        places=_with(state.places, agent, place + 1), waiting=_with(state.waiting, agent, None)
-    )
+    state = state._replace(places=_with(state.places, agent, place + 1), waiting=_with(state.waiting, agent, None))
     match op.name:
         case "arrive":
             return _counted(skeleton, state, op.at, who, 1, 0)

@@ -42,7 +42,7 @@ def test_by_hand(name: str) -> None:
     assert (explored(skeleton), count_orders(skeleton)) == (number, (number, False))
 
 
-@pytest.mark.parametrize("seed", range(300))
+@pytest.mark.parametrize("seed", range(60))
 def test_generated(seed: int) -> None:
     skeleton = generated(seed)
     try:
@@ -50,5 +50,5 @@ def test_generated(seed: int) -> None:
     except TooMany:
         pytest.skip("too many interleavings to list them all")
     executed = explored(skeleton)
-    # Where more arrive than a phase waits for, some orders are executed twice: what commutes depends on who came before.
+    # Where more arrive than a phase waits for, what commutes depends on who came before: some are executed twice.
     assert executed >= number if has_surplus else executed == number
