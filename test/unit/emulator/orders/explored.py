@@ -87,9 +87,12 @@ def orders(kernel: Kernel, budget: str = "600s") -> Orders:
 
 
 def initialised_mbarriers(*counts: int) -> str:
-    """mbarriers at the beginning of shared memory, 8 bytes each, for so many arrivals."""
+    """mbarriers at the beginning of shared memory, 8 bytes each, for so many arrivals; and zeros at 64 to 75."""
+    zeros = [f"  @%p7 st.shared.u32 [%r9+{place}], %r18;" for place in (64, 68, 72)]
     lines = [f"  @%p7 mbarrier.init.shared.b64 [%r9+{8 * place}], {count};" for place, count in enumerate(counts)]
-    return "\n".join([*lines, "  fence.mbarrier_init.release.cluster;", "  bar.sync 0;", ""])
+    return "\n".join(
+        ["  mov.u32 %r18, 0;", *zeros, *lines, "  fence.mbarrier_init.release.cluster;", "  bar.sync 0;", ""]
+    )
 
 
 def by_warp(*bodies: str) -> str:
