@@ -185,7 +185,7 @@ class Director(Schedule, Watch):
 
     def _go(self, gang: Gang) -> Gang:
         del self._running[gang]
-        if any(each.polls for each in gang.fragments) and gang not in self._free_rounds:
+        if not self.open and gang not in self._free_rounds and any(each.polls for each in gang.fragments):
             self._free_rounds.add(gang)
             self._back.add(gang)
             for each in gang.fragments:

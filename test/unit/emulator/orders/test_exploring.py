@@ -13,7 +13,7 @@ from explored import Kernel, by_warp, initialised_mbarriers, orders
 
 from cutecc.emulator.orders.budget import OrdersBudget
 from cutecc.emulator.orders.kept_schedule import KeptSchedule, Step
-from cutecc.emulator.orders.launches import Launched, OrdersLeft, explore
+from cutecc.emulator.orders.launches import OrdersLeft, explore
 from cutecc.emulator.orders.trace import Process
 from cutecc.errors import UsageError
 
@@ -77,7 +77,7 @@ def test_a_schedule_is_of_one_kernel(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="holds no schedule"):
         KeptSchedule.load(bad)
     bad.write_text(json.dumps({"cutecc-schedule": 99, "version": "9.9"}))
-    with pytest.raises(UsageError, match="another version of cutecc, 9.9"):
+    with pytest.raises(UsageError, match=r"another version of cutecc, 9\.9"):
         KeptSchedule.load(bad)
     with pytest.raises(UsageError, match="cannot read the schedule"):
         KeptSchedule.load(tmp_path / "none.json")
