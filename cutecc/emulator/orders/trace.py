@@ -255,14 +255,18 @@ def _can_do_without(one: _Came, came: list[_Came], missed: Missing) -> bool:
     Where no more come than a phase waits for, that is never so.
     """
     *before, last = came
-    needed = [each for each in before if last.clock >> each.position & 1]
-    free = [each for each in before if each not in needed and each is not one and not each.clock >> one.position & 1]
-    if sum(each.arrivals for each in (*needed, *free, last)) < missed[0]:
+    needed = [last, *(each for each in before if last.clock >> each.position & 1)]
+    free = [each for each in before if each not in needed and not each.clock >> one.position & 1]
+    arrivals, size = _sum(needed)
+    if arrivals + _sum(free)[0] < missed[0]:
         return False
     if len(free) > _MANY:
         return True
-    arrivals, size = sum(each.arrivals for each in (*needed, last)), sum(each.size for each in (*needed, last))
     sums = {(arrivals, size)}
     for each in free:
         sums |= {(some + each.arrivals, more + each.size) for some, more in sums}
     return any(some >= missed[0] and more + missed[1] == 0 for some, more in sums)
+
+
+def _sum(came: list[_Came]) -> Missing:
+    return sum(each.arrivals for each in came), sum(each.size for each in came)
