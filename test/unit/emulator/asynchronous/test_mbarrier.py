@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from cutecc.emulator.instructions import mbarrier_object
 from cutecc.emulator.machine.machine import Machine
-from cutecc.emulator.machine.watch import Watch
 from cutecc.emulator.machine.schedule import SCHEDULES
+from cutecc.emulator.machine.watch import Watch
 from cutecc.errors import DeadlockError, EmulatorError
 
 CHECKS = frozenset({"bounds"})
