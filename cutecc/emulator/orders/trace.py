@@ -156,7 +156,7 @@ class Trace:
             for each in phases.arrivals[number - 1]:
                 self._race(each.position, event, before)
             clock |= phases.completions[-1]
-        self._come(phases, event, effect, clock)
+        clock = self._come(phases, event, effect, clock)
         if effect.completes:
             self.versions[effect.at] += 1
             completion = clock
@@ -165,7 +165,7 @@ class Trace:
             for position, _ in phases.looks[number]:
                 event.behind |= 1 << position
                 if not completion >> position & 1:
-                    self.races.append(Race(position, event.position, event.process, before))
+                    self.races.append(Race(position, event.position, event.process, clock))
             for _, each in phases.looks[number]:
                 completion |= each
             phases.completions.append(completion)
@@ -173,7 +173,7 @@ class Trace:
             phases.looks.append([])
         return clock
 
-    def _come(self, phases: _Phases, event: Event, effect: Arrival, clock: int) -> None:
+    def _come(self, phases: _Phases, event: Event, effect: Arrival, clock: int) -> int:
         """An event counts for the present phase. It might have completed it without some of those before."""
         came = phases.arrivals[-1]
         if not came:
@@ -185,6 +185,8 @@ class Trace:
         for each in came[:-1]:
             if not clock >> each.position & 1 and _can_do_without(each, came, phases.missed):
                 self._race(each.position, event, clock)
+                last.clock |= each.clock
+        return last.clock
 
     def _look(self, event: Event, effect: Look, before: int) -> int:
         phases = self._phases[effect.at]
@@ -233,7 +235,14 @@ class Trace:
 
     def initials(self, race: Race) -> list[Process]:
         """Who may go first instead of a race's first event, so that the second one comes before it."""
-        free = [event for event in self.events[race.first + 1 : race.second] if not event.clock >> race.first & 1]
+        gone, free = 1 << race.first, list[Event]()
+        for event in self.events[race.first + 1 : race.second]:
+            # Who completes a phase comes after the looks of before, unless the second one needs it.
+            needed = race.before >> event.position & 1
+            if event.clock & gone or (event.behind & gone and not needed):
+                gone |= 1 << event.position
+            else:
+                free.append(event)
         chosen = 0
         for event in free:
             chosen |= 1 << event.position
