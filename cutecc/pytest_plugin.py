@@ -186,9 +186,12 @@ def _checks(text: str) -> frozenset[str]:
 
 
 def _schedule(text: str) -> str:
-    from cutecc.emulator.options import read_schedule
+    from cutecc.emulator.options import REPLAY, read_schedule
 
-    return _read(read_schedule, text)
+    name = _read(read_schedule, text)
+    if name.startswith(REPLAY):
+        raise argparse.ArgumentTypeError("a kept schedule is of one kernel: cutecc sanitize repeats it")
+    return name
 
 
 def _seed(text: str) -> int:

@@ -45,7 +45,9 @@ _LARGE_BYTES = 256 << 20
 
 emulator_options = apply_all(
     click.option(
-        "--schedule", metavar="NAME", help="On the emulator, the order of warps: round-robin, random or adversarial."
+        "--schedule",
+        metavar="NAME",
+        help="On the emulator, the order of warps: round-robin, random or adversarial, or replay:FILE.",
     ),
     click.option("--blocks", metavar="BLOCKS", help="On the emulator, run a sample: 16, 0:8 or (0,1,0)."),
     click.option(
@@ -71,11 +73,14 @@ emulator_options = apply_all(
 
 def read_options(values: dict[str, Any], *, check: str | None = None, counters: bool = False) -> EmulatorOptions:
     """The emulator's options from the command line's. Raises `UsageError`."""
-    from cutecc.emulator.options import EmulatorOptions
+    from cutecc.emulator.options import ALL, EmulatorOptions
 
+    if values["schedule"] == ALL and check is None:
+        raise UsageError("a run has one order", hints=["cutecc sanitize --schedule all tries all of them"])
     return EmulatorOptions(
         check=check,
         schedule=values["schedule"],
+        budget=values.get("budget"),
         seed=values["seed"],
         blocks=values["blocks"],
         counters=counters,
@@ -189,6 +194,8 @@ def emulation_dict(emulation: Emulation) -> dict[str, Any]:
         "printed": emulation.printed,
         "confined_by": emulation.confined_by,
     }
+    if emulation.orders is not None:
+        found["orders"] = emulation.orders.to_dict()
     if emulation.counters is not None:
         found["counters"] = emulation.counters.to_dict()
     return found

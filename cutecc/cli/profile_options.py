@@ -12,7 +12,7 @@ from cutecc.cli import iket
 from cutecc.cli.files import is_record
 from cutecc.errors import UsageError
 
-_Mode = Literal["program", "samples", "emulator", "iket", "record"]
+_Mode = Literal["program", "samples", "emulator", "gpu", "iket", "record"]
 
 
 class _Refused(NamedTuple):
@@ -32,14 +32,17 @@ _REFUSED: dict[_Mode, _Refused] = {
     "program": _Refused(
         "for a kernel, and a program was given", all_but=("period", "top", "instructions", "json_file")
     ),
-    "samples": _Refused("of a timeline, and --timeline FILE is not given", ("blocks", "warps", "sites", "launches")),
+    "samples": _Refused(
+        "of a timeline, and --timeline FILE is not given", ("blocks", "warps", "sites", "launches", "schedule")
+    ),
     "emulator": _Refused(
         "for a GPU: the emulator samples nothing, and records one launch with all its sites",
         (*_SAMPLING, "sites", "launches"),
     ),
+    "gpu": _Refused("of the emulator, and --device cpu is not given: a GPU has its own order", ("schedule",)),
     "iket": _Refused(
         "not with --timeline iket, which samples nothing and records all blocks of one launch into a folder",
-        (*_SAMPLING, "json_file", "blocks", "warps", "launches"),
+        (*_SAMPLING, "json_file", "blocks", "warps", "launches", "schedule"),
     ),
     "record": _Refused("for Python files, and a record is compiled already", ("entry", "target", "sites", "no_cache")),
 }
@@ -64,6 +67,8 @@ def _modes(input_: str, values: dict[str, Any]) -> Iterator[_Mode]:
         yield "iket"
     elif values["device"] == "cpu":
         yield "emulator"
+    else:
+        yield "gpu"
     if is_record(input_):
         yield "record"
 

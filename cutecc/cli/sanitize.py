@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from cutecc.cli.all_orders import check_options, keep_schedules, orders_of, verdict_on
 from cutecc.cli.checked_runs import CheckedRun, Plan, run_all
 from cutecc.cli.emulation import (
     check_arguments,
@@ -41,11 +42,13 @@ Examples:
   cutecc sanitize examples/elementwise_add.py --size M=33,N=132
   cutecc sanitize kernel.py --check races,proxies --runs 10
   cutecc sanitize kernel.cutecc --schedule random --seed 7
+  cutecc sanitize kernel.py --schedule all --budget 10min
   cutecc sanitize kernel.py --size M=1,127,128,129 --runs 3
   cutecc sanitize kernel.ptx --grid 4 --block 128 --arg x='f32[512]' --arg n=i32=512
 
 Runs take turns at the schedules, with another seed for each round; those of --schedule have each a seed of their own.
 Without --runs the first takes all blocks; the others take a sample if blocks have nothing to do with each other.
+--schedule all runs each inequivalent order of what the launch synchronises by, and keeps those that find something.
 Several sizes have each all runs. PTX, anybody's, has to be told its launch, and a spec for each parameter in order.
 """
 
@@ -69,6 +72,13 @@ class _Found:
     metavar="N",
     help="Runs, which take turns at the schedules; by default each once, or once the one of --schedule.",
 )
+@click.option("--budget", metavar="60s|N", help="Of --schedule all: so long, or so many orders; 60s by default.")
+@click.option(
+    "--keep-schedule",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Of --schedule all: where the first order that finds something goes; KERNEL.schedule.json by default.",
+)
 @click.option("--inputs", type=click.Path(path_type=Path), metavar="FILE.npz", help="Take arguments from here.")
 @compiler_options
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
@@ -89,7 +99,7 @@ def sanitize(context: click.Context, input_: str, **values: Any) -> None:
         _show(context, subject, runs, found, quiet=values["quiet"])
     if found:
         context.exit(1)
-    if any(run.emulation.stopped for run in runs):
+    if any(run.emulation.stopped for run in runs) or not all(each.complete for each in orders_of(runs)):
         context.exit(EXIT_UNCHECKED)
 
 
@@ -123,6 +133,7 @@ def _search(
     context: click.Context, input_: str, values: dict[str, Any]
 ) -> tuple[Subject, list[CheckedRun], list[_Found]]:
     """The kernel, all runs, and what was found. Raises `Error` where the kernel cannot be checked."""
+    check_options(values)
     prepare_untrusted(input_, values)
     from cutecc.cli.loading import load_subject
     from cutecc.cli.subject import check_input
@@ -152,6 +163,7 @@ def _search(
     for point in points:
         with at_sizes(point, is_sweep=len(points) > 1):
             runs += run_all(subject, point, given, plan, input_, values["as_json"])
+    runs = keep_schedules(runs, subject.name, values["keep_schedule"])
     return subject, runs, _distinct(runs, context, is_sweep=len(points) > 1)
 
 
@@ -163,7 +175,8 @@ def _distinct(runs: Sequence[CheckedRun], context: click.Context, *, is_sweep: b
     run_of = {id(finding.place): run for run in runs for finding in run.emulation.findings}
     found: list[_Found] = []
     for finding in of_all_runs([run.emulation.findings for run in runs]):
-        changed: dict[str, Any] = {"runs": None, "schedule": finding.schedule, "seed": finding.seed}
+        changed: dict[str, Any] = {"runs": None, "budget": None, "keep_schedule": None}
+        changed |= {"schedule": finding.schedule, "seed": finding.seed}
         run = run_of[id(finding.place)]
         if is_sweep:
             changed = {"sizes": [",".join(f"{name}={value}" for name, value in run.sizes.items())], **changed}
@@ -188,7 +201,7 @@ def _as_dict(subject: Subject, runs: Sequence[CheckedRun], found: Sequence[_Foun
     return {
         "kernel": subject.name,
         "target": subject.target,
-        "ok": not found and not _stops(runs),
+        "ok": not found and not _stops(runs) and all(each.complete for each in orders_of(runs)),
         **subject.code_dict(),
         "findings": [{**finding_dict(each.finding), "reproduce": each.command} for each in found],
         "stopped": [stopped_dict(each) for each in _stops(runs)],
@@ -223,7 +236,10 @@ def _show(
     if found and hint:
         click.echo(f"\nhint: {hint}")
     if not quiet:
-        click.echo(_verdict(len(found), complete=not stops))
+        if (verdict := verdict_on(runs, len(found), complete=not stops)) is not None:
+            click.echo("\n" * bool(found) + wrapped(verdict, width))
+        else:
+            click.echo(_verdict(len(found), complete=not stops))
 
 
 def _verdict(count: int, *, complete: bool) -> str:
@@ -249,7 +265,8 @@ def _head(subject: Subject, runs: Sequence[CheckedRun]) -> Iterator[str]:
     seeds = seeds_text(runs[0].emulation.options.seed, runs[-1].emulation.options.seed)
     count = f"{len(runs)} runs, " if len(runs) > len(taken) else ""
     if len(orders) == 1:
-        ran = f"{next(iter(orders))}; {count}{', '.join(taken)}, {seeds}"
+        names = ["all orders" if each == "all" else each for each in taken]
+        ran = f"{next(iter(orders))}; {count}{', '.join(names)}, {seeds}"
     else:
         ran = "; ".join(f"{', '.join(schedules)}: {blocks}" for blocks, schedules in orders.items())
         ran += f"; {count}{seeds}"

@@ -40,6 +40,9 @@ timeline_options = apply_all(
         show_default=True,
         help="Record waits, barriers and marks, or also arrivals, copies and products.",
     ),
+    click.option(
+        "--schedule", metavar="NAME", help="With --device cpu: the order of warps, as of cutecc sanitize; replay:FILE."
+    ),
     click.option("--launches", type=click.IntRange(1), default=1, show_default=True, help="Launches to record."),
 )
 """What to record of a kernel."""
@@ -99,7 +102,9 @@ def emulate_timeline(subject: Subject, arguments: Arguments, values: dict[str, A
     sample = None if chosen.blocks is None else BlockSample.parse(range(chosen.first, chosen.first + chosen.blocks))
     on_cpu = arguments.mapped(lambda tensor: tensor.codes)
     timeline, _ = emulated_timeline(
-        subject.kernel.emulator, on_cpu, EmulatorOptions(blocks=sample, seed=values["seed"])
+        subject.kernel.emulator,
+        on_cpu,
+        EmulatorOptions(blocks=sample, seed=values["seed"], schedule=values["schedule"]),
     )
     lanes = [[lane for lane in block.lanes if chosen.warps >> lane.warp & 1] for block in timeline.blocks]
     blocks = [replace(block, lanes=kept) for block, kept in zip(timeline.blocks, lanes, strict=True) if kept]

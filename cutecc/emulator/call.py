@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from cutecc.emulator.counters.counters import Counters
     from cutecc.emulator.machine.run import Run
     from cutecc.emulator.memory.allocations import Allocation
+    from cutecc.emulator.orders.result import Orders
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,8 @@ class Outcome:
     printed: str = ""
     failure: Exception | None = None
     """What ended the call."""
+    orders: Orders | None = None
+    """Of all launches, where all orders were tried."""
     confined_by: list[str] = field(default_factory=list[str])
     """What kept the call from anything but its memory; nothing in this process."""
 
@@ -94,7 +97,18 @@ def run_call(
         host.launches,
         "".join(host.printed),
         failure,
+        _all_orders([run.orders for run in host.runs if run.orders is not None]),
     )
+
+
+def _all_orders(orders: Sequence[Orders]) -> Orders | None:
+    """The orders of several launches as one's."""
+    if not orders:
+        return None
+    first, *others = orders
+    for other in others:
+        first.add(other)
+    return first
 
 
 def _sum(counters: Sequence[Counters]) -> Counters | None:

@@ -16,7 +16,7 @@ from cutecc.emulator.foreign import finding_in_ptx, is_foreign, tell_in_ptx
 from cutecc.emulator.host import LaunchSummary, Progress
 from cutecc.emulator.limits import STRICT_LIMITS, Limits
 from cutecc.emulator.names import OPTION_NAMES, line_hint
-from cutecc.emulator.options import BlockSample, EmulatorOptions
+from cutecc.emulator.options import ALL, BlockSample, EmulatorOptions
 from cutecc.emulator.report import describe_blocks, one_a_line, sanitizer_error, stopped_lines
 from cutecc.errors import EmulatorError, LaunchError, LimitError, UsageError
 from cutecc.ptx.locations import PtxText
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from cutecc.emulator.counters.counters import Counters
     from cutecc.emulator.machine.run import Run
     from cutecc.emulator.memory.allocations import Allocation
+    from cutecc.emulator.orders.result import Orders
 
 _FEW_BLOCKS = 4
 """So many are no sample of more."""
@@ -59,6 +60,8 @@ class Emulation:
     stopped: list[Stopped] = field(default_factory=list[Stopped])
     """What ended before the kernel did, and so did not see the rest: checks by a mistake of cutecc's own, or the run
     itself by an error after something was found."""
+    orders: Orders | None = None
+    """How many orders there are, where all were tried, and those that found something."""
     confined_by: list[str] = field(default_factory=list[str])
     """What kept blocks of unknown origin from anything but the call's memory: `setrlimit`, `landlock`, `seccomp`."""
 
@@ -94,7 +97,9 @@ class Emulation:
     def summary(self) -> str:
         """What ran, in a line: `elementwise_add for sm_90a: 1,024 blocks, round-robin`."""
         order = self.options.schedule
-        seed = f" (seed {self.options.seed})" if order != "round-robin" else ""
+        if self.orders is not None:
+            return f"{self.kernel} for {self.target}: {describe_blocks(self.launches)}, {self.orders.executed:,} orders"
+        seed = f" (seed {self.options.seed})" if order in ("random", "adversarial") else ""
         return f"{self.kernel} for {self.target}: {describe_blocks(self.launches)}, {order}{seed}"
 
     def __repr__(self) -> str:
@@ -159,6 +164,8 @@ class Emulator:
         Raises `ArgumentError` and `LaunchError` as calls on a GPU do; `EmulatorError` for a fault inside of the kernel,
         unless something is checked: faults are findings then, and an error after a finding is told with it.
         """
+        if self.untrusted and (options.schedule == ALL or options.replayed is not None):
+            raise UsageError("an untrusted kernel runs in a process of its own, where nobody directs its warps")
         call, allocations = self.prepare(args, kwargs, options)
         start = time.monotonic()
         if self.untrusted:
@@ -190,6 +197,7 @@ class Emulator:
             seconds,
             self._line_hint,
             outcome.stopped,
+            outcome.orders,
             outcome.confined_by,
         )
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from cutecc.emulator.grid import Dim3, cluster_of, is_cooperative
 from cutecc.emulator.limits import Budget
-from cutecc.emulator.options import EmulatorOptions
+from cutecc.emulator.options import ALL, EmulatorOptions
 from cutecc.errors import LaunchError, UsageError
 from cutecc.ptx.locations import PtxText
 from cutecc.record.host_program import KernelEntry
@@ -21,11 +21,13 @@ from cutecc.runtime.launch import Launch, TensorMap
 from cutecc.target import Target
 
 if TYPE_CHECKING:
-    from cutecc.emulator.launch import BlocksRun
+    from cutecc.emulator.launch import BlocksRun, Work
     from cutecc.emulator.machine.lanes import Array
     from cutecc.emulator.machine.program import Program
     from cutecc.emulator.machine.run import Run
     from cutecc.emulator.memory.allocations import Allocation
+    from cutecc.emulator.orders.kept_schedule import KeptSchedule
+    from cutecc.emulator.orders.launches import OrdersLeft
     from cutecc.runtime.program.evaluation import StatusError
 
 Progress = Callable[[str, int, int], None]
@@ -99,6 +101,8 @@ class EmulatorHost:
     """What is left of what the call may take."""
     _modules: dict[bytes, Array] = field(default_factory=dict[bytes, "Array"])
     """The module's variables as the launches so far have left them, by what they are initialised to."""
+    _left: OrdersLeft | None = None
+    """Of the budget for all orders."""
     _notes: list[str] = field(default_factory=list[str])
     """About what was refused last."""
 
@@ -111,7 +115,6 @@ class EmulatorHost:
             return 0
         from cutecc.emulator.launch import Work, load_program
         from cutecc.emulator.memory.names import Names
-        from cutecc.emulator.parallel import run_launch
         from cutecc.emulator.waves import are_independent, waves
 
         program = load_program(self.ptx, launch.kernel.name, self.budget.limits)
@@ -123,7 +126,10 @@ class EmulatorHost:
         module = self._module(program)
         names = Names.of(self.variables, launch.kernel.name)
         work = Work(self.ptx, launch, self.options, self.budget, names)
-        run = run_launch(work, program, self.allocations, module, chosen, self._print, tell, self.started)
+        kept = self._kept
+        if kept is not None and kept.launch == len(self.launches):
+            chosen = kept.blocks
+        run = self._run(work, program, module, chosen, tell)
         self.runs.append(run)
         cluster = cluster_of(launch)
         ran = None if len(chosen) == math.prod(launch.grid) else chosen
@@ -141,6 +147,44 @@ class EmulatorHost:
         if run.failure is not None:
             raise run.failure
         return 0
+
+    def _run(
+        self,
+        work: Work,
+        program: Program,
+        module: Array,
+        blocks: Sequence[int],
+        tell: Callable[[int, int], None] | None,
+    ) -> BlocksRun:
+        """Run a launch as the options have it: in one order, a kept one, or all."""
+        from cutecc.emulator.parallel import run_launch
+
+        kept, options = self._kept, self.options
+        if options.schedule == ALL or kept is not None:
+            work = replace(work, options=replace(options, schedule="round-robin", budget=None))
+
+        def ordinary() -> BlocksRun:
+            return run_launch(work, program, self.allocations, module, blocks, self._print, tell, self.started)
+
+        if options.schedule != ALL and (kept is None or kept.launch != len(self.launches)):
+            return ordinary()
+        from cutecc.emulator.orders.launches import Launched, OrdersLeft, explore, repeat
+
+        launched = Launched(work, program, self.allocations, module, len(self.launches), self.started)
+        if kept is not None:
+            return repeat(launched, kept, str(options.replayed), self._print)
+        if self._left is None:
+            self._left = OrdersLeft(options.budget)
+        return explore(launched, blocks, self._left, ordinary)
+
+    @functools.cached_property
+    def _kept(self) -> KeptSchedule | None:
+        """The schedule that is repeated."""
+        if self.options.replayed is None:
+            return None
+        from cutecc.emulator.orders.kept_schedule import KeptSchedule
+
+        return KeptSchedule.load(self.options.replayed)
 
     def encode_tensor_map(self, tensor_map: TensorMap) -> bytes | int:
         """The descriptor as the driver makes it."""

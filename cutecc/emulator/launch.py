@@ -37,11 +37,10 @@ if TYPE_CHECKING:
     from cutecc.emulator.counters.counters import Counters
     from cutecc.emulator.counters.watch import CounterWatch
     from cutecc.emulator.memory.allocations import Allocation
+    from cutecc.emulator.orders.result import Orders
     from cutecc.runtime.launch import Launch
 
 
-_REQUESTS = 8
-"""Of so many requests to cancel a cluster, one may fail though there is a cluster."""
 _WARP_BYTES, _BLOCK_BYTES = 1024, 1024
 """What Python's objects for one take, about."""
 
@@ -70,6 +69,8 @@ class BlocksRun:
     """What ended the blocks themselves, where that is not raised: with checks, for their findings' sake."""
     counters: Counters | None = None
     blocks: int = 0
+    orders: Orders | None = None
+    """Where all orders were tried: how many there are."""
 
 
 def load_program(ptx: PtxText, kernel: str, limits: Limits = Limits()) -> Program:
@@ -114,17 +115,20 @@ def run_wave(
     print: Callable[[str], None],
     started: Callable[[Run], None] | None = None,
     cancel: Callable[[], Dim3 | None] = lambda: None,
+    schedule: Schedule | None = None,
 ) -> BlocksRun:
     """Run blocks that are resident together, whole clusters by their numbers, to their end.
 
     `module` are the module's variables; the checks compare the blocks with those before, whose `history` it is; `print`
     takes what the kernel prints, `started` what says where the run is, and `cancel` cancels one of the clusters that
-    have not begun: see `Machine`. Raises `LimitError` for what takes more than it may, and `EmulatorError` for the
+    have not begun: see `Machine`; `schedule` is another one than the options name.
+
+    Raises `LimitError` for what takes more than it may, and `EmulatorError` for the
     first fault unless something is checked: then faults are findings, and other errors are told with them.
     """
     launch, options, budget = work.launch, work.options, work.budget
     found = BlocksRun(blocks=len(wave))
-    schedule = make_schedule(options.schedule, options.seed)
+    schedule = schedule or make_schedule(options.schedule, options.seed)
     shape = Shape(
         launch.grid,
         launch.block,
@@ -147,7 +151,7 @@ def run_wave(
         options.seed,
         schedule.eager,
         choose=schedule.choose,
-        cancel=lambda: None if schedule.choose(_REQUESTS) == _REQUESTS - 1 else cancel(),
+        cancel=lambda: schedule.request(cancel),
         taken=taken,
     )
     counting: CounterWatch | None = None

@@ -10,7 +10,7 @@ from cutecc.target import Target
 if TYPE_CHECKING:
     from cutecc.record import Compilation
 
-OPTION_NAMES = ("check", "schedule", "seed", "blocks", "counters", "processes", "shared", "limits")
+OPTION_NAMES = ("check", "schedule", "budget", "seed", "blocks", "counters", "processes", "shared", "limits")
 """Keyword arguments of a call on the CPU that are options of the emulator."""
 CALL_NAMES = (*OPTION_NAMES, "emulator", "extent")
 """Keyword arguments of a call on the CPU that are none of the kernel's: options, singly or together, and how much lies

@@ -12,8 +12,9 @@ from typing import Any, TypeAlias
 
 from cutecc.emulator.grid import Dim3, clusters_of, index_of, linear, whole_cluster
 from cutecc.emulator.limits import Limits
-from cutecc.emulator.machine.schedule import SCHEDULES, ScheduleName
+from cutecc.emulator.machine.schedule import SCHEDULES
 from cutecc.emulator.memory.poison import SHARED_STARTS, SharedStart
+from cutecc.emulator.orders.budget import OrdersBudget
 from cutecc.errors import UsageError
 from cutecc.support.spelling import did_you_mean
 
@@ -21,6 +22,11 @@ Checks: TypeAlias = "bool | str | Iterable[str] | None"
 """What to check: `True` for everything, or names, `"races,barriers"` or a list of them."""
 Blocks: TypeAlias = "BlockSample | str | int | tuple[int, ...] | list[int] | range | None"
 """Which blocks to run, `None` for all: what `BlockSample.parse` takes."""
+
+ALL = "all"
+"""The schedule that is every schedule."""
+REPLAY = "replay:"
+"""What a schedule begins with that is in a file."""
 
 _NUMBER = "[0-9]{1,18}"
 _SAMPLE = re.compile(
@@ -106,7 +112,10 @@ class EmulatorOptions:
 
     check: frozenset[str]
     """Names of checks. Without any, only what a GPU answers with a fault is found, and is an error."""
-    schedule: ScheduleName
+    schedule: str
+    """One of `SCHEDULES`; `all`, or `replay:` and a file, which repeats one of those."""
+    budget: OrdersBudget
+    """Of `all`."""
     seed: int
     """Of the schedule."""
     blocks: BlockSample | None
@@ -124,6 +133,7 @@ class EmulatorOptions:
         *,
         check: Checks = None,
         schedule: str | None = None,
+        budget: OrdersBudget | str | int | None = None,
         seed: int = 0,
         blocks: Blocks = None,
         counters: bool = False,
@@ -135,6 +145,7 @@ class EmulatorOptions:
         found = {
             "check": read_checks(check),
             "schedule": "round-robin" if schedule is None else read_schedule(schedule),
+            "budget": OrdersBudget() if budget is None else OrdersBudget.parse(budget),
             "seed": read_seed(seed),
             "blocks": None if blocks is None else BlockSample.parse(blocks),
             "counters": _flag(counters, "counters"),
@@ -142,8 +153,15 @@ class EmulatorOptions:
             "shared": "poison" if shared is None else read_shared_start(shared),
             "limits": _limits(limits),
         }
+        if found["budget"] != OrdersBudget() and found["schedule"] != ALL:
+            raise UsageError("a budget is how many orders are tried", hints=['schedule="all" tries them'])
         for name, value in found.items():
             object.__setattr__(self, name, value)
+
+    @property
+    def replayed(self) -> str | None:
+        """The file whose schedule is repeated."""
+        return self.schedule.removeprefix(REPLAY) if self.schedule.startswith(REPLAY) else None
 
     @property
     def cores(self) -> int:
@@ -172,13 +190,12 @@ def read_checks(value: Checks) -> frozenset[str]:
     return frozenset(parse_checks(",".join(names)))
 
 
-def read_schedule(name: object) -> ScheduleName:
+def read_schedule(name: object) -> str:
     """Raises `UsageError` when no schedule has this name."""
-    if isinstance(name, str):
-        for known in SCHEDULES:
-            if name == known:
-                return known
-    hints = [*did_you_mean(str(name), SCHEDULES), f"schedules: {', '.join(SCHEDULES)}"]
+    known = (*SCHEDULES, ALL)
+    if isinstance(name, str) and (name in known or name.removeprefix(REPLAY) not in ("", name)):
+        return name
+    hints = [*did_you_mean(str(name), known), f"schedules: {', '.join(known)}, {REPLAY}FILE"]
     raise UsageError(f"no schedule is called {name!r}", hints=hints)
 
 

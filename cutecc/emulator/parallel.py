@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from cutecc.emulator.machine.lanes import Array
     from cutecc.emulator.machine.program import Program
     from cutecc.emulator.machine.run import Run
+    from cutecc.emulator.machine.schedule import Schedule
 
 _LOOK_AFTER_SECONDS = 0.5
 _WORTH_SECONDS = 4.0
@@ -44,18 +45,25 @@ def run_launch(
     show: Callable[[str], None],
     progress: Callable[[int, int], None] | None = None,
     started: Callable[[Run], None] | None = None,
+    schedule: Schedule | None = None,
 ) -> BlocksRun:
     """Run blocks of a launch; `program` is the one of its PTX, `module` its variables, which the blocks change.
 
     `show` takes what the kernel prints, block by block, `progress` how many blocks have run and how many will, and
-    `started` each part that begins in this process.
+    `started` each part that begins in this process. `schedule` is another one than the options name, in this process.
     Raises `EmulatorError` for the first fault in the order of blocks, unless something is checked.
     """
     options = work.options
     parts = waves(program, work.launch, blocks, options.schedule)
     queue = Queue(parts, work.launch)
     whole = _Whole(len(blocks), progress)
-    may_share = len(parts) > 1 and options.cores > 1 and "races" not in options.check and are_independent(program)
+    may_share = (
+        schedule is None
+        and len(parts) > 1
+        and options.cores > 1
+        and "races" not in options.check
+        and are_independent(program)
+    )
     history = History()
     start = time.monotonic()
     while queue and not whole.is_stuck:
@@ -66,7 +74,9 @@ def run_launch(
                     break
             may_share = False
         before = queue.gone
-        part = run_wave(work, program, allocations, module, queue.begin(), history, show, started, queue.cancel)
+        part = run_wave(
+            work, program, allocations, module, queue.begin(), history, show, started, queue.cancel, schedule
+        )
         part.blocks = queue.gone - before
         whole.add(part)
     return whole.result

@@ -19,7 +19,6 @@ from cutecc.target import Target
 if TYPE_CHECKING:
     from cutecc.emulator.instructions.operation import Operation
     from cutecc.emulator.machine.program import Program
-    from cutecc.emulator.machine.schedule import ScheduleName
     from cutecc.runtime.launch import Launch
 
 _MOST_THREADS = 8192
@@ -36,7 +35,7 @@ _PROCESSORS = 132
 """SMs, as many as an H200 has: what fits on them at a time is a wave of blocks that wait for one another."""
 _PROCESSORS_OF = {(10, 0): 148, (10, 3): 148, (11, 0): 20, (12, 0): 188, (12, 1): 48}
 """Of newer GPUs by capability: a B200, a B300, a Jetson Thor, an RTX PRO 6000, a DGX Spark."""
-_BEGINNING: dict[ScheduleName, int] = {"round-robin": 2, "random": 4, "adversarial": 8}
+_BEGINNING: dict[str, int] = {"round-robin": 2, "random": 4, "adversarial": 8}
 """Of programs that cancel clusters which have not begun: for one that begins so many are there, at least."""
 
 
@@ -92,7 +91,7 @@ class Queue:
         return index_of(first, self._grid)
 
 
-def waves(program: Program, launch: Launch, blocks: Sequence[int], schedule: ScheduleName = "round-robin") -> Waves:
+def waves(program: Program, launch: Launch, blocks: Sequence[int], schedule: str = "round-robin") -> Waves:
     """The blocks, by their numbers, in waves of whole clusters: as many as pay, or as have to be there together.
 
     The launch alone decides, so that results do not depend on the schedule or on how many processes run them. Only of

@@ -63,7 +63,7 @@ class Window:
             self.is_missing |= not self.is_found
             self.tile, self.seen, self.is_found = warp.tile, {}, False
         self.steps = counter
-        if self.is_found or counter >= self.number or (self.period == 0 and self.first is not None):
+        if not self._is_looked_at(counter):
             return
         state = self._state(run)
         before = self.seen.setdefault(state, counter)
@@ -74,6 +74,12 @@ class Window:
     def end(self) -> bool:
         """Whether every loop that was gone through had a state that came again."""
         return self.is_found and not self.is_missing
+
+    def _is_looked_at(self, counter: int) -> bool:
+        """Of a loop whose period is known, the last turns that are one apart."""
+        if self.period:
+            return counter in (self.number - 1 - self.period, self.number - 1)
+        return self.first is None and counter < self.number
 
     def _is_ahead(self, tile: int | None, counter: int) -> bool:
         if tile == self.tile:

@@ -20,7 +20,19 @@ class _Missing:
 
 
 MISSING: Final = _Missing()
-_ON_CPU = ("check", "schedule", "seed", "blocks", "counters", "processes", "shared", "limits", "emulator", "extent")
+_ON_CPU = (
+    "check",
+    "schedule",
+    "budget",
+    "seed",
+    "blocks",
+    "counters",
+    "processes",
+    "shared",
+    "limits",
+    "emulator",
+    "extent",
+)
 """What a call can say besides its arguments when it runs on the emulator."""
 
 

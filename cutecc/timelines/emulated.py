@@ -11,8 +11,8 @@ import numpy as np
 
 from cutecc.emulator.device import Emulation, Emulator
 from cutecc.emulator.grid import linear
-from cutecc.emulator.options import EmulatorOptions
-from cutecc.errors import UsageError
+from cutecc.emulator.options import ALL, EmulatorOptions
+from cutecc.errors import DeadlockError, UsageError
 from cutecc.timelines.instructions import Deed, deed_of
 from cutecc.timelines.lamport import Event, LamportWatch
 from cutecc.timelines.roles import with_roles
@@ -42,8 +42,10 @@ def emulated_timeline(
     show: Callable[[str], None] | None = None,
     progress: Progress | None = None,
     started: Callable[[Run], None] | None = None,
-) -> tuple[Timeline, Emulation]:
+) -> tuple[Timeline, Emulation | None]:
     """What the warps of a call do, of the blocks that `options` choose, and what else came of the call.
+
+    Of a schedule that is repeated, and comes to a deadlock, it is the timeline up to there, and `None`.
 
     `arguments` are the call's by name, on the CPU, in place; `show`, `progress` and `started` are as of
     `Emulator.emulate`, which says what is raised. Raises `UsageError` for checks, and for a kernel of unknown origin,
@@ -51,6 +53,8 @@ def emulated_timeline(
     """
     if emulator.untrusted:
         raise UsageError("an untrusted kernel runs in a process of its own, which makes no timeline of it")
+    if options.schedule == ALL:
+        raise UsageError("a timeline is of one order", hints=["--schedule replay:FILE for one that sanitize has kept"])
     if options.check:
         raise UsageError("checks and a timeline are two runs", hints=["cutecc sanitize checks"])
     watches: list[LamportWatch] = []
@@ -65,7 +69,14 @@ def emulated_timeline(
             started(run)
 
     alone = replace(options, processes=1)
-    found = emulator.emulate((), arguments, alone, show=show, progress=progress, started=watch)
+    try:
+        found = emulator.emulate((), arguments, alone, show=show, progress=progress, started=watch)
+    except DeadlockError as deadlock:
+        if options.replayed is None:
+            raise
+        # It was kept to be looked at.
+        timeline = timeline_of(watches)
+        return replace(timeline, notes=[*timeline.notes, deadlock.message]), None
     return timeline_of(watches), found
 
 

@@ -219,4 +219,4 @@ def _arrive_at(
             barrier.ledger.note("arrives", operation, gang, lanes.mask, count, count)
         mbarrier_object.arrive(machine, index, count, wrong)
 
-    machine.post(arrive, lambda: operation.instruction.text, gang.cluster)
+    machine.post(arrive, lambda: operation.instruction.text, gang.cluster, tells=True)

@@ -228,6 +228,7 @@ def _mbarriers(operation: Operation, gang: Gang, lanes: Lanes, address: Reader, 
     groups = [first] if (used == first).all() else [int(each) for each in np.unique(used)]
     found: list[tuple[int, Mask]] = []
     for index in groups:
+        machine.watch.mbarrier_used(index)
         mask = lanes.mask if len(groups) == 1 else lanes.mask & (places == index)
         stride = machine.memory.shared_stride
         if index < 0 or index % stride + 8 > machine.memory.shared_bytes:

@@ -104,6 +104,7 @@ def initialise(machine: Machine, index: int, count: int, wrong: Wrong = unheard)
     if not 1 <= count <= MOST_ARRIVALS:
         wrong(f"initialises an mbarrier for {count} arrivals, which are not 1 to {MOST_ARRIVALS}")
         count = min(max(count, 1), MOST_ARRIVALS)
+    machine.watch.mbarrier_reset(index)
     barrier = Mbarrier(index, count, count)
     _table(machine, index)[index] = barrier
     _write(machine, barrier)
@@ -111,6 +112,7 @@ def initialise(machine: Machine, index: int, count: int, wrong: Wrong = unheard)
 
 def invalidate(machine: Machine, index: int) -> None:
     """Make the 8 bytes plain memory again."""
+    machine.watch.mbarrier_reset(index)
     _table(machine, index).pop(index, None)
     _words(machine)[index >> 3] = 0
 
@@ -133,6 +135,7 @@ def arrive(machine: Machine, index: int, count: int = 1, wrong: Wrong = unheard,
     barrier = _found(machine, index, wrong)
     if barrier is None:
         return
+    machine.watch.mbarrier_counts(index, count, 0)
     if not barrier.pending:
         wrong(f"arrives {_times(count)} at an mbarrier, although all arrivals of its phase are there already\n{_EARLY}")
     elif count > barrier.pending:
@@ -148,6 +151,7 @@ def add_pending(machine: Machine, index: int, count: int, wrong: Wrong = unheard
     barrier = _found(machine, index, wrong)
     if barrier is None:
         return
+    machine.watch.mbarrier_counts(index, -count, 0)
     if barrier.pending + count > MOST_ARRIVALS:
         wrong(f"has an mbarrier wait for more than {MOST_ARRIVALS} arrivals")
     barrier.pending = min(barrier.pending + count, MOST_ARRIVALS)
@@ -168,6 +172,7 @@ def _add_bytes(machine: Machine, index: int, count: int, wrong: Wrong, does: str
     barrier = _found(machine, index, wrong)
     if barrier is None:
         return
+    machine.watch.mbarrier_counts(index, 0, count)
     total = barrier.missing_bytes + count
     if abs(total) > MOST_BYTES:
         wrong(f"{does} {abs(count)} bytes at an mbarrier, which makes {total} missing: more than it can count")

@@ -50,10 +50,13 @@ def issue(
     action: Callable[[Agent], None],
     kinds: Sequence[str] = (),
     after: Sequence[str] = (),
+    *,
+    tells: bool = False,
 ) -> None:
     """Issue an operation to the pipes of its blocks. `action` does it, and tells the watch what it accesses.
 
     `after` are the kinds of the thread's earlier operations that it is promised to come after; `kinds` are its own.
+    With `tells` it arrives at an mbarrier.
     """
     machine, watch = issuer.machine, issuer.machine.watch
     agent = watch.spawn(issuer.gang, Lanes(issuer.mask), issuer.operation) if watch.listens else -1
@@ -76,7 +79,7 @@ def issue(
 
     operation = issuer.operation
     what = f"the {operation.form} of PTX line {operation.instruction.line}, of {issuer.block.name}"
-    pending = machine.post(act, lambda: what, issuer.block.cluster)
+    pending = machine.post(act, lambda: what, issuer.block.cluster, tells=tells)
     if not pending.done:
         for each in queues:
             each.append(pending)
@@ -123,7 +126,7 @@ def _commit(issuer: Issuer, blocks: tuple[Block, ...], barriers: list[int]) -> N
                 machine, index, 1, lambda message, place=place: issuer.report("mbarrier", message, place)
             )
 
-    issue(issuer, blocks, action, after=("",))
+    issue(issuer, blocks, action, after=("",), tells=True)
 
 
 @instruction("tcgen05.fence::before_thread_sync", "tcgen05.fence::after_thread_sync")

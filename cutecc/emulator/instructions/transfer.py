@@ -66,6 +66,7 @@ class SharedOperand:
         if index < 0 or index % machine.memory.shared_stride + 8 > machine.memory.shared_bytes:
             issuer.fault("out-of-bounds", "uses an mbarrier outside of the block's shared memory", text)
             return None
+        machine.watch.mbarrier_used(index)
         if mbarrier_object.find(machine, index) is None:
             issuer.fault("mbarrier", f"uses {mbarrier_object.absence(machine, index)}", text)
             return None
@@ -134,7 +135,9 @@ class Transfer:
 def post_to_mbarriers(issuer: Issuer, action: Callable[[Transfer], None], what: str) -> None:
     """Start an operation that completes bytes by itself."""
     transfer = Transfer.start(issuer)
-    issuer.machine.post(lambda: action(transfer), lambda: f"{what} of {issuer.block.name}", issuer.block.cluster)
+    issuer.machine.post(
+        lambda: action(transfer), lambda: f"{what} of {issuer.block.name}", issuer.block.cluster, tells=True
+    )
 
 
 def post_to_group(issuer: Issuer, action: Callable[[Transfer], None], what: str) -> None:

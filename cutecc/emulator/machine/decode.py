@@ -212,7 +212,7 @@ class _Decoder:
             if first <= place <= last
         ]
         if is_polling(inside):
-            program.polls.add(last)
+            program.polls[last] = first
         program.awaits_blocks |= awaits_blocks(inside)
 
     # Calls.

@@ -56,6 +56,8 @@ class Pending:
     what: Callable[[], str]
     cluster: Cluster | None
     """Whose threads have started it; `None` where they are of several."""
+    tells: bool = True
+    """Whether it arrives at an mbarrier, or brings bytes there: when it happens shows at once, to who waits."""
     done: bool = False
 
 
@@ -112,16 +114,20 @@ class Machine:
                 gang.is_idle = False
                 self.woken.append(gang)
 
-    def post(self, action: Callable[[], None], what: Callable[[], str], cluster: Cluster | None) -> Pending:
+    def post(
+        self, action: Callable[[], None], what: Callable[[], str], cluster: Cluster | None, *, tells: bool = False
+    ) -> Pending:
         """Start an asynchronous operation: `action` happens now or later, as the schedule has it.
 
         `action` must do the operation as a whole, with what completes it (bytes at an mbarrier), and tell `watch`.
+        With `tells` something of that is at an mbarrier.
         """
-        operation = Pending(action, what, cluster)
+        operation = Pending(action, what, cluster, tells)
         if self.eager:
             self._perform(operation)
         else:
             self.pending.append(operation)
+            self.watch.posted(operation)
         return operation
 
     def finish(self, operation: Pending) -> None:
@@ -153,7 +159,9 @@ class Machine:
 
     def _perform(self, operation: Pending) -> None:
         operation.done = True
+        self.watch.happens(operation)
         operation.action()
+        self.watch.happened(operation)
         # Who waits for it does so at an mbarrier, which has told them.
         self.state += 1
 

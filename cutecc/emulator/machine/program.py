@@ -36,8 +36,8 @@ class Program:
     """Operations that are an error, and nothing else, for whoever comes to them: their operands may be any."""
     late: dict[int, frozenset[int]] = field(default_factory=dict[int, frozenset[int]])
     """By operation, of which there are few: registers that it uses, and that `tcgen05.ld` may still bring."""
-    polls: set[int] = field(default_factory=set[int])
-    """Backward branches of loops that only look whether something has changed."""
+    polls: dict[int, int] = field(default_factory=dict[int, int])
+    """Backward branches of loops that only look whether something has changed, and where each of these begins."""
     awaits_blocks: bool = False
     """Whether one of these loops may wait for blocks of other clusters."""
     widths: list[np.dtype[Any]] = field(default_factory=list[np.dtype[Any]])

@@ -74,6 +74,16 @@ class Run:
             self._steps = [step and _counted(step, operation) for step, operation in pairs]
         machine.watch = Watches([before, watch]) if before.listens else watch
 
+    def wrap(self, wrap: Callable[[Operation, Step], Step]) -> None:
+        """Have each step done as `wrap` has it; before the run begins."""
+        pairs = zip(self._steps, self._program.operations, strict=True)
+        self._steps = [step and wrap(operation, step) for step, operation in pairs]
+
+    @property
+    def current(self) -> Fragment | None:
+        """The threads that go, or went last."""
+        return self._last
+
     def __call__(self) -> None:
         """Until all threads have exited. Raises `EmulatorError`; `DeadlockError` and `LimitError` are of them."""
         try:

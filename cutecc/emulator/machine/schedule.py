@@ -5,10 +5,12 @@ from __future__ import annotations
 import random
 from abc import ABC, abstractmethod
 from collections import deque
+from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Literal, get_args
 
 if TYPE_CHECKING:
+    from cutecc.emulator.grid import Dim3
     from cutecc.emulator.machine.fragment import Fragment
     from cutecc.emulator.machine.gang import Gang
 
@@ -17,6 +19,8 @@ SCHEDULES: tuple[ScheduleName, ...] = get_args(ScheduleName)
 
 
 _UNLIMITED = 1 << 62
+_REQUESTS = 8
+"""Of so many requests to cancel a cluster, one may fail though there is a cluster."""
 
 
 class Schedule(ABC):
@@ -48,6 +52,10 @@ class Schedule(ABC):
     def choose(self, choices: int) -> int:
         """Of so many things that hardware may do, the number of the one that happens."""
         return 0
+
+    def request(self, cancel: Callable[[], Dim3 | None]) -> Dim3 | None:
+        """Answer a request to cancel a cluster that has not begun: `cancel` does so, where there is one."""
+        return None if self.choose(_REQUESTS) == _REQUESTS - 1 else cancel()
 
     def stopped(self, fragment: Fragment) -> None:  # noqa: B027 - most schedules do not mind
         """Threads have come to a synchronisation that they have to wait at, or have gone round loops for long.
@@ -138,8 +146,8 @@ class Adversarial(Schedule):
             self._ranks[fragment.gang] = self._last
 
 
-def make_schedule(name: ScheduleName, seed: int) -> Schedule:
-    """The schedule of this name."""
+def make_schedule(name: str, seed: int) -> Schedule:
+    """The schedule of this name, one of `SCHEDULES`."""
     match name:
         case "round-robin":
             return RoundRobin()
@@ -147,3 +155,5 @@ def make_schedule(name: ScheduleName, seed: int) -> Schedule:
             return Random(seed)
         case "adversarial":
             return Adversarial(seed)
+        case _:
+            raise ValueError(name)

@@ -11,6 +11,7 @@ from cutecc.emulator.machine.lanes import Array, Lanes
 if TYPE_CHECKING:
     from cutecc.emulator.instructions.operation import Operation
     from cutecc.emulator.machine.gang import Gang
+    from cutecc.emulator.machine.machine import Pending
     from cutecc.emulator.memory.tensor_memory import TensorAllocation
 
 AccessKind = Literal["read", "write", "atomic"]
@@ -89,6 +90,24 @@ class Watch:
 
     def fence(self, gang: Gang, lanes: Lanes, operation: Operation) -> None:
         """The threads execute a fence or membar; `operation` says which."""
+
+    def mbarrier_used(self, index: int) -> None:
+        """An instruction names what is at this place of `Memory.shared`, as an mbarrier."""
+
+    def mbarrier_reset(self, index: int) -> None:
+        """An mbarrier begins at this place, or ends."""
+
+    def mbarrier_counts(self, index: int, arrivals: int, size: int) -> None:
+        """The phase of an mbarrier is about to miss so many arrivals fewer, and so many bytes more."""
+
+    def posted(self, operation: Pending) -> None:
+        """An asynchronous operation is started, and is to happen later."""
+
+    def happens(self, operation: Pending) -> None:
+        """It happens, up to `happened`; others that have to happen before it do so in between."""
+
+    def happened(self, operation: Pending) -> None:
+        """It is over."""
 
     def executed(self, gang: Gang, lanes: Lanes, operation: Operation) -> None:
         """The threads have executed an instruction. Told of every one when `counts` is set."""

@@ -94,7 +94,7 @@ class Ended(msgspec.Struct, tag="ended"):
             self.launches,
             printed,
             self.failure and self.failure.error(),
-            confined_by,
+            confined_by=confined_by,
         )
 
 

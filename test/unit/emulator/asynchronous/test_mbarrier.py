@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from cutecc.emulator.instructions import mbarrier_object
 from cutecc.emulator.machine.machine import Machine
 from cutecc.emulator.machine.schedule import SCHEDULES
+from cutecc.emulator.machine.watch import Watch
 from cutecc.errors import DeadlockError, EmulatorError
 
 CHECKS = frozenset({"bounds"})
@@ -26,7 +27,7 @@ def bare_machine() -> Machine:
     """What the object needs of a machine: two blocks' shared memory."""
     memory = SimpleNamespace(shared=np.zeros(2048, np.uint8), shared_stride=1024, shared_bytes=1024)
     blocks = [SimpleNamespace(state={}, cluster=None), SimpleNamespace(state={}, cluster=None)]
-    machine = SimpleNamespace(memory=memory, blocks=blocks, states=0)
+    machine = SimpleNamespace(memory=memory, blocks=blocks, states=0, watch=Watch())
     machine.changed = lambda cluster: setattr(machine, "states", machine.states + 1)
     return cast(Machine, machine)
 

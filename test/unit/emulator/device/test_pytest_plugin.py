@@ -96,6 +96,7 @@ def test_it(cutecc_device):
     ("option", "message"),
     [
         ("--cutecc-schedule=foo", "no schedule is called 'foo'"),
+        ("--cutecc-schedule=replay:a.json", "a kept schedule is of one kernel"),
         ("--cutecc-check=rases", "rases"),
         ("--cutecc-check=", "'' names no check"),
         ("--cutecc-seed=-1", "a seed is a number from 0 on, not '-1'"),
