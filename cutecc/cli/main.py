@@ -51,6 +51,7 @@ _COMMANDS = {
     "run": ("cutecc.cli.run", "Launch a kernel and compare with its reference."),
     "sanitize": ("cutecc.cli.sanitize", "Run a kernel on the CPU and look for races, bad accesses, …"),
     "check": ("cutecc.cli.check", "Find narrow accesses, divergent barriers, spills and more, by line."),
+    "prove": ("cutecc.cli.prove", "Prove that a kernel's warps never hang or race, at any size."),
     "bench": ("cutecc.cli.bench", "Time a kernel, beside others that do the same."),
     "estimate": ("cutecc.cli.estimate", "Estimate a kernel's time on a GPU that is not here."),
     "profile": ("cutecc.cli.profile", "Sample where a kernel's time goes, by line."),
@@ -70,7 +71,7 @@ _COMMANDS = {
     "repro": ("cutecc.cli.repro", "Say whether a saved failure still happens."),
     "update-checks": ("cutecc.cli.update_checks", "Write the check lines of lit tests of passes."),
 }
-_CHECKS = ("sanitize", "check")
+_CHECKS = ("sanitize", "check", "prove")
 """Commands that look for something."""
 
 _LONGEST_USAGE = 1 << 14

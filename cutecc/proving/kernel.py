@@ -70,17 +70,45 @@ class Kernel:
     """What one instruction copies, by the argument that holds the tensor map."""
 
 
-def read_kernel(lowered: ir.Module, traced: ir.Module) -> Kernel:
-    """The one kernel of a module; what copies move is told by the types of the traced one."""
-    operation = next(iter(walk(lowered, "cuda.kernel")))
-    reader = _Reader()
-    arguments = [reader.value(each) for each in operation.regions[0].blocks[0].arguments]
-    body = reader.block(operation.regions[0].blocks[0])
-    block, cluster = _launch(lowered)
-    name = str(operation.attributes["sym_name"]).strip('"')
-    kernel = Kernel(name, arguments, body, block, cluster, reader.widths, reader.types)
-    kernel.boxes = dict(_boxes(operation, traced, reader))
-    return kernel
+@dataclass(frozen=True, slots=True)
+class Atoms:
+    """What copies of traced kernels move, by the kernels' names: their types say so, which lowering drops."""
+
+    boxes: dict[str, list[Box]]
+
+    @classmethod
+    def of(cls, traced: ir.Module) -> Atoms:
+        """Of a module that no pass has changed."""
+        return cls({_name(each): [*_boxes(each)] for each in walk(traced, "cuda.kernel")})
+
+
+def read_kernels(lowered: ir.Module, atoms: Atoms) -> Iterator[Kernel]:
+    """The kernels of a module that are launched."""
+    launches = {_callee(each): each for each in walk(lowered, "cuda.launch_ex")}
+    for operation in walk(lowered, "cuda.kernel"):
+        name = _name(operation)
+        if name not in launches:
+            continue
+        reader = _Reader()
+        (native,) = operation.regions[0].blocks
+        arguments = [reader.value(each) for each in native.arguments]
+        body = reader.block(native)
+        block, cluster = _launch(launches[name])
+        kernel = Kernel(name, arguments, body, block, cluster, reader.widths, reader.types)
+        # Tensor maps are passed by value, in the order of the traced kernel's atoms.
+        boxes = atoms.boxes.get(name, [])
+        pointers = [each for each in native.arguments if str(each.type) == "!llvm.ptr"]
+        if len(pointers) == len(boxes):
+            kernel.boxes = {reader.value(each): box for each, box in zip(pointers, boxes, strict=True)}
+        yield kernel
+
+
+def _name(kernel: ir.Operation) -> str:
+    return str(kernel.attributes["sym_name"]).strip('"')
+
+
+def _callee(launch: ir.Operation) -> str:
+    return str(launch.attributes["callee"]).rpartition("@")[2].strip('"')
 
 
 class _Reader:
@@ -134,13 +162,14 @@ def operations_inside(operation: Operation) -> Iterator[Operation]:
         yield from all_operations(block)
 
 
-def _launch(module: ir.Module) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
+def _launch(launch: ir.Operation) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
     """Threads of a block and blocks of a cluster."""
-    created = next(iter(walk(module, "cuda.launch_cfg.create")))
-    block = _constants(list(created.operands)[:3])
+    config = launch.operands[0]
+    block = _constants(list(config.owner.operands)[:3])
     cluster = (1, 1, 1)
-    for each in walk(module, "cuda.launch_cfg.cluster_dim"):
-        cluster = _constants(list(each.operands)[1:4])
+    for use in config.uses:
+        if use.owner.operation.name == "cuda.launch_cfg.cluster_dim":
+            cluster = _constants(list(use.owner.operands)[1:4])
     return block, cluster
 
 
@@ -155,15 +184,9 @@ _ATOM = re.compile(
 _FORMATS = re.compile(r"(?:f|bf|i|u|ui|si|tf)(\d+)")
 
 
-def _boxes(kernel: ir.Operation, traced: ir.Module, reader: _Reader) -> Iterator[tuple[int, Box]]:
-    """Tensor maps are passed by value, in the order of the traced kernel's atoms."""
-    atoms: list[Box] = []
-    for argument in next(iter(walk(traced, "cuda.kernel"))).regions[0].blocks[0].arguments:
+def _boxes(kernel: ir.Operation) -> Iterator[Box]:
+    for argument in kernel.regions[0].blocks[0].arguments:
         if found := _ATOM.search(str(argument.type)):
             bits = _FORMATS.match(found[2])
             elements = math.prod(int(size) for size in re.findall(r"\d+", found[3]))
-            atoms.append(Box(elements * int(bits[1]) // 8 if bits else 0, "multicast" in (found[1] or "")))
-    pointers = [argument for argument in kernel.regions[0].blocks[0].arguments if str(argument.type) == "!llvm.ptr"]
-    if len(pointers) == len(atoms):
-        for pointer, size in zip(pointers, atoms, strict=True):
-            yield reader.value(pointer), size
+            yield Box(elements * int(bits[1]) // 8 if bits else 0, "multicast" in (found[1] or ""))

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import lcm
-from typing import Literal
+from typing import Any, Literal
 
 from cutecc.errors import SourceLocation
 from cutecc.proving.exploring import Assumed, Found, Number, explore, steady_state
@@ -46,6 +46,24 @@ class Proof:
     states: int = 0
     events: int = 0
     seconds: float = 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        found: dict[str, Any] = {"kernel": self.kernel, "answer": self.answer}
+        if self.reason:
+            found |= {"reason": self.reason, "location": _place(self.location)}
+        found |= {"problems": [_problem(each) for each in self.problems], "sizes": self.sizes, "least": self.least}
+        found["below"] = {name: [_problem(each) for each in problems] for name, problems in self.below.items()}
+        return found | {"states": self.states, "events": self.events, "seconds": round(self.seconds, 3)}
+
+
+def _place(location: SourceLocation | None) -> dict[str, Any] | None:
+    return None if location is None else {"file": location.file, "line": location.line}
+
+
+def _problem(problem: Problem) -> dict[str, Any]:
+    place, other = _place(problem.location), _place(problem.other)
+    return {"kind": problem.kind, "text": problem.text, "location": place, "other": other}
 
 
 def prove(program: Program, seconds: float = 60.0) -> Proof:

@@ -43,6 +43,9 @@ class Symbol:
     is_positive: bool = False
     """Whether it is at least one, as are sizes of the grid."""
 
+    def __str__(self) -> str:
+        return self.name
+
 
 @dataclass(frozen=True, slots=True)
 class Linear:
@@ -69,7 +72,7 @@ class Count:
     first: Symbol | None
 
     def __str__(self) -> str:
-        return f"tiles of a block, of {self.end.name}"
+        return f"tiles of a block, of {self.end}"
 
 
 class Undecided(Exception):
@@ -102,8 +105,7 @@ class Key:
     tile: int | None = None
 
     def __str__(self) -> str:
-        name = self.what.name if isinstance(self.what, Symbol) else str(self.what)
-        return name if self.tile is None else f"{name} of tile {self.tile}"
+        return f"{self.what}" if self.tile is None else f"{self.what} of tile {self.tile}"
 
 
 @dataclass(slots=True)
