@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -24,7 +23,7 @@ _FUNCTIONS = {
 }  # fmt: skip
 _PERIODIC = tuple(f"arith.{name}" for name in ("divsi", "divui", "remsi", "remui", "shli", "shrui", "shrsi"))
 """Of what grows, they may need to know a period."""
-_BITWISE = {"arith.andi": "and_", "arith.ori": "or_", "arith.xori": "xor"}
+_BITWISE = {"arith.andi": "and", "arith.ori": "or", "arith.xori": "xor"}
 _EXTREMES = {"arith.minsi": "slt", "arith.minui": "slt", "arith.maxsi": "sgt", "arith.maxui": "sgt"}
 _SAME = (
     *("arith.extsi", "arith.index_cast", "arith.index_castui", "llvm.ptrtoint", "llvm.inttoptr"),
@@ -44,7 +43,6 @@ def compiled(operations: Sequence[Operation], kernel: Kernel) -> Code:
     names: dict[str, Any] = {
         **{name: getattr(values, name) for name in ("add", "subtract", "multiply", "divide", "remainder", "select")},
         **{name: getattr(values, name) for name in ("shift_left", "shift_right", "compare", "bitwise")},
-        **{name: getattr(operator, name) for name in _BITWISE.values()},
         **{"UNKNOWN": UNKNOWN, "unsigned": _unsigned, "truncated": _truncated, "register": _register},
         **{"first_lane": _first_lane, "mapped": _mapped, "elected": _elected, "half": _half, "with_half": _with_half},
         "BASE": _BASE,
@@ -67,7 +65,7 @@ def _text(operation: Operation, kernel: Kernel) -> str | None:
         numbers = ["w.numbers"] if name in _PERIODIC else []
         return f"{_FUNCTIONS[name]}({', '.join([*given, *numbers])})"
     if name in _BITWISE:
-        return f"bitwise({_BITWISE[name]}, {given[0]}, {given[1]}, w.numbers)"
+        return f"bitwise({_BITWISE[name]!r}, {given[0]}, {given[1]}, w.numbers)"
     if name in _SAME:
         return given[0]
     if name in _EXTREMES:
@@ -206,7 +204,7 @@ def _elected(warp: Warp) -> Value:
 
 
 def _register(warp: Warp, name: str) -> Value:
-    kernel, (x, y, z) = warp.kernel, warp.kernel.block
+    kernel, (x, y, _) = warp.kernel, warp.kernel.block
     threads = range(warp.number * values.WARP, (warp.number + 1) * values.WARP)
     cluster = kernel.cluster
     place = (warp.block % cluster[0], warp.block // cluster[0] % cluster[1], warp.block // (cluster[0] * cluster[1]))
@@ -224,7 +222,7 @@ def _register(warp: Warp, name: str) -> Value:
         case "cluster.ctarank":
             return warp.block
         case "cluster.nctarank":
-            return x and cluster[0] * cluster[1] * cluster[2]
+            return cluster[0] * cluster[1] * cluster[2]
         case "cluster.ctaid.x" | "cluster.ctaid.y" | "cluster.ctaid.z":
             return place["xyz".index(name[-1])]
         case "cluster.nctaid.x" | "cluster.nctaid.y" | "cluster.nctaid.z":

@@ -1,8 +1,8 @@
 """How much of a value matters for what a warp does from here on.
 
-A counter that only ever goes through a remainder matters modulo that; one that is compared with a constant matters up to
-it; one that is compared with a number of the launch matters by its distance to that. States in which such values differ
-by no more than that go on alike, so they count as one: this is what lets a loop's states repeat.
+A counter that only ever goes through a remainder matters modulo that; one that is compared with a constant matters up
+to it; one that is compared with a number of the launch matters by its distance to that. States in which such values
+differ by no more than that go on alike, so they count as one: this is what lets a loop's states repeat.
 
 Demands are followed from what decides back to where values come from, until nothing changes. All values are taken as
 not negative, and as never wrapping around.
@@ -173,7 +173,7 @@ class _Demands:
         if found.name != "arith.cmpi":
             return False
         a, b = found.operands
-        predicate = PREDICATES[found.attributes["predicate"]]
+        predicate: str = PREDICATES[found.attributes["predicate"]]
         if predicate == "slt":
             return self._constants.get(b) == 0 and a in self._plus
         return predicate == "eq" and self._constants.get(b) == 1 and self._is_false(a)
@@ -191,7 +191,7 @@ class _Demands:
 
     def _compared(self, operation: Operation, constants: list[int | None]) -> Iterator[tuple[int, Demand]]:
         given = operation.operands
-        predicate = PREDICATES[operation.attributes["predicate"]]
+        predicate: str = PREDICATES[operation.attributes["predicate"]]
         if predicate in ("eq", "ne") and (divisor := self._divisor(given[1], given[0])):
             # Whether there is a remainder.
             yield given[0], Demand(divisor)

@@ -179,7 +179,8 @@ def _constants(values: list[ir.Value]) -> tuple[int, int, int]:
 
 
 _ATOM = re.compile(
-    r"!cute_nvgpu\.atom\.non_exec_tiled_tma_\w+<(?:(sm_\w+), )?(\w+), copy_bits = \d+, tma_gbasis = <\"(\([\d,]+\)|\d+):"
+    r"!cute_nvgpu\.atom\.non_exec_tiled_tma_\w+<(?:(sm_\w+), )?(\w+), copy_bits = \d+, "
+    r"tma_gbasis = <\"(\([\d,]+\)|\d+):"
 )
 _FORMATS = re.compile(r"(?:f|bf|i|u|ui|si|tf)(\d+)")
 

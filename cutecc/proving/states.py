@@ -97,10 +97,8 @@ class States:
         values: list[Hashable] = []
         for depth, frame in enumerate(warp.frames, 1):
             live = self._live[id(frame.steps)]
-            if frame.is_head:
-                shown = live.at_head
-            else:
-                shown = (live.at if depth == len(warp.frames) else live.inside)[frame.at]
+            at = live.at if depth == len(warp.frames) else live.inside
+            shown = live.at_head if frame.is_head else at[frame.at]
             values.append(tuple(self._value(warp, each, numbers) for each in shown))
             if frame.step is not None and frame.step.operation.name == "scf.for":
                 values.append(self._counter(warp, frame, numbers))
@@ -189,7 +187,7 @@ def _tile_of(warp: Warp) -> int:
 
 def _knowledge(run: Execution, live: Sequence[int]) -> tuple[dict[int, Hashable], Hashable, Hashable]:
     """Clocks as ranks among what they may be compared with; barriers; and accesses that not all know to be over."""
-    known = run.known_to_all(live) if live else lambda record: True
+    known = run.known_to_all(live)
     opened = list(run.memory.open(known))
     points: dict[int, set[int]] = {}
     for _, writes, reads in opened:

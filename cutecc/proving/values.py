@@ -231,7 +231,7 @@ def subtract(a: Value, b: Value) -> Value:
 def multiply(a: Value, b: Value) -> Value:
     if type(a) is int and type(b) is int:
         return a * b
-    if type(a) is int and a == 0 or type(b) is int and b == 0:
+    if 0 in (a, b) and not isinstance(a, Lanes) and not isinstance(b, Lanes):
         return 0
     return _general("multiply", operator.mul, a, b)
 
@@ -286,11 +286,22 @@ def lanewise(function: Callable[..., int], *given: Value) -> Value:
     return Lanes(found) if any(each != found[0] for each in found) else found[0]
 
 
-def bitwise(function: Callable[[int, int], int], a: Value, b: Value, numbers: Numbers) -> Value:
-    """`and`, `or`, `xor` and the like, of numbers that do not grow."""
+BITS: dict[str, Callable[[int, int], int]] = {
+    "and": lambda a, b: a & b,
+    "or": lambda a, b: a | b,
+    "xor": lambda a, b: a ^ b,
+    "left": lambda a, b: a << b,
+    "right": lambda a, b: a >> b,
+}
+"""Operations on bits."""
+
+
+def bitwise(name: str, a: Value, b: Value, numbers: Numbers) -> Value:
+    """An operation on bits, of numbers that do not grow."""
+    function = BITS[name]
     if type(a) is int and type(b) is int:
         return function(a, b)
-    if function is operator.and_ and (a == 0 or b == 0) and not isinstance(a, Lanes) and not isinstance(b, Lanes):
+    if name == "and" and (a == 0 or b == 0) and not isinstance(a, Lanes) and not isinstance(b, Lanes):
         return 0
     a, b = (_as_number(each, 1 << 32, numbers) for each in (a, b))
     if isinstance(a, Linear) or isinstance(b, Linear):
@@ -298,7 +309,7 @@ def bitwise(function: Callable[[int, int], int], a: Value, b: Value, numbers: Nu
     if isinstance(a, Shifted) or isinstance(b, Shifted):
         mask = b if isinstance(a, Shifted) else a
         grown = a if isinstance(a, Shifted) else b
-        if function is operator.and_ and type(mask) is int and mask >= 0 and grown.by % (1 << mask.bit_length()) == 0:
+        if name == "and" and type(mask) is int and mask >= 0 and grown.by % (1 << mask.bit_length()) == 0:
             return grown.value & mask
         raise DependsOnPeriod("bits of a number that grows")
     return lanewise(function, a, b) if a is not UNKNOWN and b is not UNKNOWN else UNKNOWN
@@ -350,10 +361,9 @@ def _divided_linear(
     a: Linear, b: int, function: Callable[[int, int], int], shift: Callable[[int, int], int], numbers: Numbers
 ) -> Value:
     factors = [factor for _, factor in a.terms]
-    if all(type(factor) is int and factor % b == 0 for factor in factors) and type(a.constant) is int:
-        if 0 <= a.constant:
-            terms = {symbol: shift(factor, b) for symbol, factor in a.terms}
-            return simple(terms, function(a.constant, b))
+    is_whole = all(type(factor) is int and factor % b == 0 for factor in factors)
+    if is_whole and type(a.constant) is int and a.constant >= 0:
+        return simple({symbol: shift(factor, b) for symbol, factor in a.terms}, function(a.constant, b))
     found = _as_number(a, b, numbers)
     return UNKNOWN if isinstance(found, Linear) else _divided(found, b, function, shift, numbers)
 
@@ -370,7 +380,7 @@ def _remainder(a: int, b: int) -> int:
 
 
 def shift_left(a: Value, b: Value, numbers: Numbers) -> Value:
-    return multiply(a, 1 << b) if type(b) is int else bitwise(operator.lshift, a, b, numbers)
+    return multiply(a, 1 << b) if type(b) is int else bitwise("left", a, b, numbers)
 
 
 def shift_right(a: Value, b: Value, numbers: Numbers) -> Value:
@@ -378,7 +388,7 @@ def shift_right(a: Value, b: Value, numbers: Numbers) -> Value:
         return a >> b
     if isinstance(a, (Shifted, Linear)) and type(b) is int:
         return divide(a, 1 << b, numbers)
-    return bitwise(operator.rshift, a, b, numbers)
+    return bitwise("right", a, b, numbers)
 
 
 _COMPARISONS: dict[str, Callable[[int, int], bool]] = {
@@ -404,7 +414,7 @@ def compare(name: str, a: Value, b: Value, numbers: Numbers) -> Value:
     if isinstance(a, Linear) or isinstance(b, Linear):
         return _compared(name, a, b, numbers)
     if isinstance(a, Lanes) or isinstance(b, Lanes):
-        return lanewise(lambda x, y: int(function(x, y)), a, b)
+        return lanewise(_as_integer(function), a, b)
     x, y = _parts(a), _parts(b)
     found, by = function(x.value, y.value), x.by - y.by
     if by:
@@ -412,6 +422,10 @@ def compare(name: str, a: Value, b: Value, numbers: Numbers) -> Value:
         if difference == 0 or (difference > 0) != (by > 0):
             raise DependsOnPeriod("a comparison of numbers of which one grows faster")
     return int(found)
+
+
+def _as_integer(function: Callable[[int, int], bool]) -> Callable[[int, int], int]:
+    return lambda a, b: int(function(a, b))
 
 
 def _compared(name: str, a: Value, b: Value, numbers: Numbers) -> Value:
@@ -473,7 +487,11 @@ def select(condition: Value, a: Value, b: Value) -> Value:
         return a if condition else b
     if condition is UNKNOWN:
         return a if a == b else UNKNOWN
-    return lanewise(lambda c, x, y: x if c else y, condition, a, b)
+    return lanewise(_chosen, condition, a, b)
+
+
+def _chosen(condition: int, a: int, b: int) -> int:
+    return a if condition else b
 
 
 def uniform(values: Iterable[int]) -> Value:
