@@ -297,22 +297,27 @@ BITS: dict[str, Callable[[int, int], int]] = {
 
 
 def bitwise(name: str, a: Value, b: Value, numbers: Numbers) -> Value:
-    """An operation on bits, of numbers that do not grow."""
-    function = BITS[name]
+    """An operation on bits. Of numbers that grow, or are not known, only the lower bits can be taken."""
     if type(a) is int and type(b) is int:
-        return function(a, b)
-    if name == "and" and (a == 0 or b == 0) and not isinstance(a, Lanes) and not isinstance(b, Lanes):
-        return 0
-    a, b = (_as_number(each, 1 << 32, numbers) for each in (a, b))
-    if isinstance(a, Linear) or isinstance(b, Linear):
-        return UNKNOWN
+        return BITS[name](a, b)
+    if name == "and":
+        for value, mask in ((a, b), (b, a)):
+            if type(mask) is int and mask >= 0 and isinstance(value, (Linear, Shifted)):
+                return _lower_bits(value, mask, numbers)
     if isinstance(a, Shifted) or isinstance(b, Shifted):
-        mask = b if isinstance(a, Shifted) else a
-        grown = a if isinstance(a, Shifted) else b
-        if name == "and" and type(mask) is int and mask >= 0 and grown.by % (1 << mask.bit_length()) == 0:
-            return grown.value & mask
         raise DependsOnPeriod("bits of a number that grows")
-    return lanewise(function, a, b) if a is not UNKNOWN and b is not UNKNOWN else UNKNOWN
+    return lanewise(BITS[name], a, b)
+
+
+def _lower_bits(value: Value, mask: int, numbers: Numbers) -> Value:
+    number = _as_number(value, 1 << mask.bit_length(), numbers)
+    if isinstance(number, Linear):
+        return UNKNOWN if mask else 0
+    if isinstance(number, Shifted):
+        if number.by % (1 << mask.bit_length()):
+            raise DependsOnPeriod("bits of a number that grows")
+        return number.value & mask
+    return number & mask
 
 
 def _as_number(value: Value, factor: int, numbers: Numbers) -> Value:
