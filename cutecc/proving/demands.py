@@ -173,7 +173,7 @@ class _Demands:
         if found.name != "arith.cmpi":
             return False
         a, b = found.operands
-        predicate: str = PREDICATES[found.attributes["predicate"]]
+        predicate = PREDICATES[int(found.attributes["predicate"])]
         if predicate == "slt":
             return self._constants.get(b) == 0 and a in self._plus
         return predicate == "eq" and self._constants.get(b) == 1 and self._is_false(a)
@@ -191,7 +191,7 @@ class _Demands:
 
     def _compared(self, operation: Operation, constants: list[int | None]) -> Iterator[tuple[int, Demand]]:
         given = operation.operands
-        predicate: str = PREDICATES[operation.attributes["predicate"]]
+        predicate = PREDICATES[int(operation.attributes["predicate"])]
         if predicate in ("eq", "ne") and (divisor := self._divisor(given[1], given[0])):
             # Whether there is a remainder.
             yield given[0], Demand(divisor)

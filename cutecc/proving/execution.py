@@ -19,7 +19,7 @@ from cutecc.proving.warps import NotKnown, Warp, make_warps
 
 if TYPE_CHECKING:
     from cutecc.proving.kernel import Operation
-    from cutecc.proving.values import Numbers
+    from cutecc.proving.numbers import Numbers
     from cutecc.proving.warps import Program
     from cutecc.proving.windows import Window
 

@@ -10,9 +10,10 @@ from typing import Any, Literal
 
 from cutecc.errors import SourceLocation
 from cutecc.proving.exploring import Assumed, Found, Number, explore, steady_state
+from cutecc.proving.numbers import Key, NeedsPeriod, Numbers, Residue
 from cutecc.proving.problems import Problem
 from cutecc.proving.states import States
-from cutecc.proving.values import DependsOnPeriod, Key, NeedsPeriod, Numbers, Residue, Symbol
+from cutecc.proving.values import DependsOnPeriod, Symbol
 from cutecc.proving.warps import NotKnown, Program
 from cutecc.proving.windows import Steady
 

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 
 from cutecc.proving.demands import Demand, demands_of
 from cutecc.proving.kernel import all_operations, operations_inside
-from cutecc.proving.values import Count, Key, Linear
+from cutecc.proving.numbers import Count, Key
+from cutecc.proving.values import Linear
 
 if TYPE_CHECKING:
     from cutecc.proving.barriers import Clock
     from cutecc.proving.execution import Execution
     from cutecc.proving.kernel import Block
+    from cutecc.proving.numbers import Numbers
     from cutecc.proving.skeleton import Skeleton
-    from cutecc.proving.values import Numbers
     from cutecc.proving.warps import Frame, Program, Step, Warp
 
 

@@ -8,9 +8,10 @@ from math import prod
 
 from cutecc.proving.arithmetic import Code, compiled, shared_base
 from cutecc.proving.kernel import Block, Kernel, Operation, all_operations
+from cutecc.proving.numbers import Numbers
 from cutecc.proving.skeleton import STRUCTURED, Skeleton, is_event
 from cutecc.proving.symbols import symbols_of
-from cutecc.proving.values import UNKNOWN, WARP, Lanes, Linear, Numbers, Symbol, Value, add, compare, select
+from cutecc.proving.values import UNKNOWN, WARP, Lanes, Linear, Symbol, Value, add, compare, select
 
 ALL = (1 << WARP) - 1
 """The mask of a whole warp."""
