@@ -210,6 +210,8 @@ class Warp:
                 self._end(frame)
             elif step.operation.name == "scf.if":
                 self._branch(step)
+            elif step.operation in self.program.skeleton.spins:
+                raise NotKnown("a loop waits for what another thread writes in memory", step.operation)
             elif step.operation.name in STRUCTURED:
                 self._enter(step)
             else:
