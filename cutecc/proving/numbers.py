@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from cutecc.proving.values import UNKNOWN, Linear, Shifted, Symbol, Value, add, multiply
+from cutecc.proving.values import UNKNOWN, DependsOnPeriod, Linear, Shifted, Symbol, Value, add, multiply
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +78,8 @@ class Numbers:
     """The tile that whoever asks is at."""
     asked_tile: int | None = None
     """The last one of which was asked whether it is there."""
+    is_fixed: bool = False
+    """Whether what a number is compared with now is the same in longer runs."""
 
     def copy(self) -> Numbers:
         bounds = {key: Bounds(each.least, each.most) for key, each in self.bounds.items()}
@@ -110,9 +112,11 @@ class Numbers:
         known = self.known(key)
         if known.least > steps:
             return 1
-        if known.most is not None and known.most <= steps:
-            return 0
         residue = self.residues.get(key.what) if isinstance(key.what, Symbol) else None
+        if known.most is not None and known.most <= steps:
+            if self.is_fixed and residue is not None:
+                raise DependsOnPeriod(f"{key} is compared with {steps}, which longer runs exceed")
+            return 0
         if residue is not None and not _could_be(residue, known, steps):
             # It cannot be this one: what is true of the one before is true of it.
             self.decide(key, steps, more=True)

@@ -291,6 +291,15 @@ def compare(name: str, a: Value, b: Value, numbers: Numbers) -> Value:
     return int(found)
 
 
+def compare_fixed(name: str, a: Value, b: Value, numbers: Numbers) -> Value:
+    """As `compare`, of values that no loop changes."""
+    numbers.is_fixed = True
+    try:
+        return compare(name, a, b, numbers)
+    finally:
+        numbers.is_fixed = False
+
+
 def _as_integer(function: Callable[[int, int], bool]) -> Callable[[int, int], int]:
     return lambda a, b: int(function(a, b))
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 from cutecc.proving.arithmetic import Code, compiled, shared_base
+from cutecc.proving.demands import carried_values
 from cutecc.proving.kernel import Block, Kernel, Operation, all_operations
 from cutecc.proving.numbers import Numbers
 from cutecc.proving.skeleton import STRUCTURED, Skeleton, is_event
@@ -63,6 +64,7 @@ class _Compiling:
     def __init__(self, skeleton: Skeleton, symbols: dict[int, Symbol]) -> None:
         self._skeleton = skeleton
         self._symbols = symbols
+        self._carried = carried_values(skeleton)
         self.constants: dict[int, int] = {}
 
     def block(self, block: Block) -> list[Step]:
@@ -76,7 +78,7 @@ class _Compiling:
                     waiting.append(operation)
                 continue
             inner = [self.block(each) for each in operation.blocks] if is_step else []
-            code = compiled(waiting, kernel) if waiting else None
+            code = compiled(waiting, kernel, self._carried) if waiting else None
             events = is_step and any(
                 is_event(kernel, each) for block in operation.blocks for each in all_operations(block)
             )
