@@ -99,14 +99,35 @@ def _wait(run: Execution, index: int) -> bool:
     barrier = run.mbarrier(index, address)
     if barrier is None:
         return True
-    results = _event(run, index).results
-    if not results:
-        return run.wait(index, barrier, parity)
-    # Who only looks, and finds nothing, waits for the same later: whatever that finds, this finds no later.
-    if run.knows(index, barrier.component) < barrier.complete - 1:
-        run.report("phase", index, f"{run.who(index)} may look at an mbarrier two phases late", other=barrier.operation)
-    for result in results:
-        run.warps[index].values[result] = 0
+    event, polls = _event(run, index), run.program.polls
+    if not event.results or event in polls.spinning:
+        return _await(run, index, barrier, parity)
+    if event not in polls.ahead:
+        raise NotKnown("more depends on a look at an mbarrier than whether to wait for it", event)
+    # Who looks, and finds the phase over, does not wait for it: what is true of who waits is true of it, if the wait
+    # is for the phase that the look is for. That is the first one, from those that are known to be complete on, with
+    # which a look of this parity is content.
+    known = run.knows(index, barrier.component)
+    warp = run.warps[index]
+    warp.looks |= {(address, parity, known + (known % 2 == parity % 2))}
+    for result in event.results:
+        warp.values[result] = 0
+    return True
+
+
+def _await(run: Execution, index: int, barrier: Mbarrier, parity: int) -> bool:
+    """A wait, which may have been looked ahead for."""
+    if not run.wait(index, barrier, parity):
+        return False
+    event, warp = _event(run, index), run.warps[index]
+    address = run.number(index, 0, "the address of an mbarrier")
+    if event in run.program.polls.guarded:
+        look = (address, parity, barrier.complete)
+        if look not in warp.looks:
+            raise NotKnown("a wait is for another phase than the look that may have made it superfluous", event)
+        warp.looks -= {look}
+    for result in event.results:
+        warp.values[result] = 1
     return True
 
 
@@ -392,8 +413,11 @@ EFFECTS: Mapping[str, Effect] = {
     "nvvm.mbarrier.arrive": _arrive,
     "nvvm.mbarrier.arrive.expect_tx": _expect,
     "nvvm.mbarrier.try_wait.parity": _wait,
+    "nvvm.mbarrier.try_wait.parity.timelimit": _wait,
+    "nvvm.mbarrier.test.wait.parity": _wait,
     "nvvm.mbarrier.wait.parity": _wait,
     "nvvm.barrier": _barrier,
+    "nvvm.barrier0": _barrier,
     "nvvm.barrier.arrive": _barrier_arrive,
     "nvvm.cluster.arrive": _cluster_arrive,
     "nvvm.cluster.arrive.relaxed": _cluster_arrive,

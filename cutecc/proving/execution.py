@@ -202,19 +202,28 @@ class Execution:
             found = self.groups[index, kind] = Groups(self.component())
         return found
 
-    def access(self, index: int, ranges: Sequence[Range], component: int, value: int, *, writes: bool) -> None:
-        """A warp accesses, or starts an access of, shared memory, which is over at a value of a component."""
+    def access(
+        self, index: int, ranges: Sequence[Range], component: int, value: int, *, writes: bool, clock: Clock | None = None
+    ) -> None:
+        """A warp accesses, or starts an access of, memory, which is over at a value of a component.
+
+        It comes after what the warp knows, or what a `clock` says. Raises `NotKnown` for a collision that is none if
+        a branch is not taken.
+        """
         operation = self.warps[index].event
         assert operation is not None
-        clock = self.clocks[index]
+        clock = self.clocks[index] if clock is None else clock
         size = len(clock)
 
         def known(record: Record) -> bool:
             return record.component < size and clock[record.component] >= record.value
 
-        record = Record(component, value, index, operation)
+        record = Record(component, value, index, operation, self.warps[index].is_in_doubt)
         collides = (self.memory.write if writes else self.memory.read)(ranges, record, known)
         if collides is not None:
+            if record.is_in_doubt or collides.is_in_doubt:
+                doubtful = record if record.is_in_doubt else collides
+                raise NotKnown("nothing orders this access, and whether its branch is taken is not known", doubtful.operation)
             what = "writes" if writes else "reads"
             text = f"{self.who(index)} {what} shared memory that {self.who(collides.warp)} accesses: nothing orders the two"
             self.report("race", index, text, other=collides.operation)

@@ -20,6 +20,8 @@ class Record:
     value: int
     warp: int
     operation: Operation
+    is_in_doubt: bool = False
+    """Whether it may not be made at all."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ _EVENTS = (
     *("nvvm.stmatrix", "nvvm.ldmatrix", "nvvm.store.async", "nvvm.clusterlaunchcontrol", "nvvm.red"),
 )
 _VALUES = ("nvvm.tcgen05.mma_smem_desc",)
+_PLAIN = ("llvm.load", "llvm.store", "nvvm.stmatrix", "nvvm.ldmatrix", "nvvm.cp.async.shared.global")
 
 
 @dataclass(eq=False)
@@ -46,6 +47,11 @@ def is_event(kernel: Kernel, operation: Operation) -> bool:
     if name == "llvm.inline_asm":
         return bool(_ASSEMBLY.search(operation.attributes["asm_string"]))
     return name.startswith(_EVENTS) and not name.startswith((*_SILENT, *_VALUES))
+
+
+def is_plain_access(operation: Operation) -> bool:
+    """Whether an event does nothing but read or write shared memory: nobody waits for it by itself."""
+    return operation.name in _PLAIN
 
 
 def skeleton_of(kernel: Kernel) -> Skeleton:

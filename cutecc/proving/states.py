@@ -89,7 +89,10 @@ class States:
         numbers = run.numbers
         live = run.live
         clocks, barriers, memory = _knowledge(run, live)
-        warps = tuple(self._warp(warp, numbers) if index in clocks else None for index, warp in enumerate(run.warps))
+        warps = tuple(
+            (self._warp(warp, numbers), _looks(run, warp)) if index in clocks else None
+            for index, warp in enumerate(run.warps)
+        )
         return run.current, run.idle, warps, barriers, memory, tuple(sorted(clocks.items())), _bounds(run, numbers)
 
     def _warp(self, warp: Warp, numbers: Numbers) -> Hashable:
@@ -132,6 +135,11 @@ class States:
             ]
             found += distances or [value]
         return tuple(found)
+
+
+def _looks(run: Execution, warp: Warp) -> Hashable:
+    """Looks ahead, by how far they are from the phase that goes on."""
+    return tuple(sorted((at, parity, phase - run.mbarriers[at].complete) for at, parity, phase in warp.looks))
 
 
 def _distance(warp: Warp, end: Linear, counter: int, numbers: Numbers) -> Hashable:

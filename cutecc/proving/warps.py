@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
 
 from cutecc.proving.arithmetic import Code, compiled, shared_base
-from cutecc.proving.kernel import Block, Kernel, Operation, all_operations
-from cutecc.proving.skeleton import STRUCTURED, Skeleton, is_event
+from cutecc.proving.kernel import Block, Kernel, Operation, operations_inside
+from cutecc.proving.polls import Polls, polls_of
+from cutecc.proving.skeleton import STRUCTURED, Skeleton, is_event, is_plain_access
 from cutecc.proving.symbols import symbols_of
 from cutecc.proving.values import UNKNOWN, WARP, Lanes, Linear, Numbers, Symbol, Value, add, compare, select
 
@@ -34,6 +36,8 @@ class Step:
     moves: list[tuple[int, ...]]
     """Of a branch: its results with what each block hands on."""
     has_events: bool
+    synchronises: bool
+    """Whether there are events inside that are more than accesses of memory."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -47,6 +51,7 @@ class Program:
     constants: dict[int, int]
     values: int
     """How many there are."""
+    polls: Polls
 
 
 def program_of(skeleton: Skeleton) -> Program:
@@ -55,7 +60,8 @@ def program_of(skeleton: Skeleton) -> Program:
     symbols = {value: symbol for value, symbol in symbols_of(skeleton).items() if value in skeleton.needed}
     compiling = _Compiling(skeleton, symbols)
     steps = compiling.block(kernel.body)
-    return Program(kernel, skeleton, steps, symbols, compiling.constants, len(kernel.types))
+    polls = polls_of(kernel, functools.partial(is_event, kernel))
+    return Program(kernel, skeleton, steps, symbols, compiling.constants, len(kernel.types), polls)
 
 
 class _Compiling:
@@ -76,10 +82,9 @@ class _Compiling:
                 continue
             inner = [self.block(each) for each in operation.blocks] if is_step else []
             code = compiled(waiting, kernel) if waiting else None
-            events = is_step and any(
-                is_event(kernel, each) for block in operation.blocks for each in all_operations(block)
-            )
-            steps.append(Step(code, operation, inner, self._moves(operation), events))
+            events = [each for each in operations_inside(operation) if is_event(kernel, each)] if is_step else []
+            synchronises = not all(map(is_plain_access, events))
+            steps.append(Step(code, operation, inner, self._moves(operation), bool(events), synchronises))
             waiting = []
         return steps
 
@@ -146,6 +151,8 @@ class Warp:
     """Of a loop over tiles, which one it is at."""
     next_tile: int | None = None
     """The last one of which it has asked whether it is there."""
+    looks: frozenset[tuple[int, int, int]] = frozenset()
+    """Looks ahead of waits: mbarriers, parities, and how many phases are complete for who finds the phase over."""
 
     @property
     def kernel(self) -> Kernel:
@@ -161,6 +168,11 @@ class Warp:
         return tuple((frame.at, frame.which, frame.is_head) for frame in self.frames)
 
     @property
+    def is_in_doubt(self) -> bool:
+        """Whether it is in a branch of which is not known whether it is taken."""
+        return any(frame.condition is UNKNOWN for frame in self.frames)
+
+    @property
     def active(self) -> int:
         """How many lanes take part in the event."""
         return self.mask.bit_count()
@@ -170,7 +182,7 @@ class Warp:
         frames = [frame.copy() for frame in self.frames]
         return Warp(
             self.program, numbers, self.block, self.number, [*self.values], self.mask, frames, self.event,
-            self.is_between, self.tile, self.next_tile,
+            self.is_between, self.tile, self.next_tile, self.looks,
         )  # fmt: skip
 
     def begin(self) -> None:
@@ -292,8 +304,13 @@ class Warp:
 
     def _branch(self, step: Step) -> None:
         condition = self.values[step.operation.operands[0]]
-        if not isinstance(condition, (int, Lanes)) and step.has_events:
-            raise NotKnown("whether the branch is taken is not known", step.operation)
+        if not isinstance(condition, (int, Lanes)):
+            # All lanes go through both blocks. What they access there they may access: who is ordered behind these
+            # places is ordered behind the accesses, whether they are made or not, since nobody waits for them alone.
+            # A collision with one says nothing, and is not told as a race.
+            condition = UNKNOWN
+            if step.synchronises:
+                raise NotKnown("whether the branch is taken is not known", step.operation)
         frame = Frame(step.blocks[0], step, self.mask, condition=condition)
         self.frames.append(frame)
         self.mask = frame.outer & self._holds(condition)
