@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cutecc.proving.demands import Demand, demands_of
 from cutecc.proving.kernel import all_operations, operations_inside
+from cutecc.proving.skeleton import STRUCTURED
 from cutecc.proving.values import Count, Key, Linear
 
 if TYPE_CHECKING:
     from cutecc.proving.barriers import Clock
     from cutecc.proving.execution import Execution
-    from cutecc.proving.kernel import Block
+    from cutecc.proving.kernel import Block, Operation
     from cutecc.proving.skeleton import Skeleton
     from cutecc.proving.values import Numbers
     from cutecc.proving.warps import Frame, Program, Step, Warp
+
+
+_ENDS = ("scf.yield", "scf.condition")
 
 
 @dataclass(eq=False, slots=True)
@@ -37,6 +41,7 @@ class States:
 
     def __init__(self, program: Program) -> None:
         self._demands = demands_of(program.skeleton)
+        self._constants = program.constants
         self._carried = _carried(program.skeleton)
         self._live: dict[int, _Live] = {}
         self._block(program.kernel.body, program.steps)
@@ -52,7 +57,7 @@ class States:
         waiting: set[int] = set()
         made: set[int] = set()
         for operation in block.operations:
-            waiting.update(operation.operands)
+            waiting.update(self._used(operation))
             if operation not in step_of:
                 made.update(operation.results)
                 continue
@@ -80,6 +85,13 @@ class States:
         found = _Live(at[::-1], inside[::-1], sorted(own))
         self._live[id(steps)] = found
         return everything
+
+    def _used(self, operation: Operation) -> Iterable[int]:
+        """The operands whose values make a difference; of a constant, its distance to a number of the launch may."""
+        is_relative = operation.name in ("arith.cmpi", *STRUCTURED, *_ENDS) or any(
+            self._demands.get(result, Demand()).is_relative for result in operation.results
+        )
+        return (each for each in operation.operands if is_relative or each not in self._constants)
 
     def _matters(self, value: int) -> bool:
         return self._demands.get(value, Demand()) != Demand()
