@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cutecc.proving import values
-from cutecc.proving.kernel import Kernel, Operation
+from cutecc.proving.aggregates import Aggregate, element_of, extracted, inserted, vector_of
+from cutecc.proving.kernel import Kernel, Operation, positions
 from cutecc.proving.values import PREDICATES, UNKNOWN, Lanes, Linear, Shifted, Value
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ _BASE = 1024
 _BLOCK = 24
 """A block's number in its cluster is in the bits of a shared address from here on."""
 _HALF = (1 << 32) - 1
+_PAIR = "vector<2xi32>"
+"""Of 64 bits, in one number."""
 
 
 def compiled(operations: Sequence[Operation], kernel: Kernel) -> Code:
@@ -47,7 +50,8 @@ def compiled(operations: Sequence[Operation], kernel: Kernel) -> Code:
         **{name: getattr(operator, name) for name in _BITWISE.values()},
         **{"UNKNOWN": UNKNOWN, "unsigned": _unsigned, "truncated": _truncated, "register": _register},
         **{"first_lane": _first_lane, "mapped": _mapped, "elected": _elected, "half": _half, "with_half": _with_half},
-        "BASE": _BASE,
+        "BASE": _BASE, "extracted": extracted, "inserted": inserted, "vector_of": vector_of, "element_of": element_of,
+        "Aggregate": Aggregate, "descriptor": _tensor_descriptor,
     }
     lines = [f"    e[{result}] = {text}" for each in operations for result, text in _lines(each, kernel)]
     exec("def code(e, w):\n" + "\n".join(lines or ["    pass"]), names)
@@ -55,6 +59,10 @@ def compiled(operations: Sequence[Operation], kernel: Kernel) -> Code:
 
 
 def _lines(operation: Operation, kernel: Kernel) -> list[tuple[int, str]]:
+    if operation.name == "vector.to_elements" and kernel.types[operation.operands[0]] != _PAIR:
+        return [
+            (result, f"element_of(e[{operation.operands[0]}], {at})") for at, result in enumerate(operation.results)
+        ]
     if len(operation.results) != 1:
         return [(result, "UNKNOWN") for result in operation.results]
     return [(operation.results[0], _text(operation, kernel) or "UNKNOWN")]
@@ -94,6 +102,16 @@ def _text(operation: Operation, kernel: Kernel) -> str | None:
             return "elected(w)"
         case "nvvm.mapa":
             return f"mapped({given[0]}, {given[1]})"
+        case "llvm.extractvalue":
+            return f"extracted({given[0]}, {positions(attributes['position'])})"
+        case "llvm.insertvalue":
+            return f"inserted({given[0]}, {given[1]}, {positions(attributes['position'])})"
+        case "ub.poison" | "llvm.mlir.undef" | "llvm.mlir.poison":
+            return "Aggregate()" if kernel.types[operation.results[0]].startswith("!llvm.struct") else None
+        case "vector.from_elements" if kernel.types[operation.results[0]] != _PAIR:
+            return f"vector_of([{', '.join(given)}])"
+        case "nvvm.tcgen05.mma_smem_desc":
+            return f"descriptor({', '.join(given)})"
         case "vector.extract":
             return _extracted(operation, given, kernel)
         case "vector.insert":
@@ -145,7 +163,7 @@ def _position(operation: Operation) -> int | None:
 
 def _extracted(operation: Operation, given: list[str], kernel: Kernel) -> str | None:
     place = _position(operation)
-    is_half = kernel.types[operation.operands[0]] == "vector<2xi32>" and place is not None
+    is_half = kernel.types[operation.operands[0]] == _PAIR and place is not None
     return f"half({given[0]}, {place})" if is_half else None
 
 
@@ -160,6 +178,16 @@ def _with_half(half: Value, value: Value, place: int) -> Value:
         return UNKNOWN
     other = value & ~(_HALF << 32 * place)
     return other | (half & _HALF) << 32 * place
+
+
+def _tensor_descriptor(*fields: Value) -> Value:
+    """A matrix descriptor of `tcgen05`: start, leading and stride in units of 16 bytes, base offset, mode, swizzle."""
+    if any(type(each) is not int for each in fields):
+        return UNKNOWN
+    start, leading, stride, base, mode, swizzle = fields
+    field = 0x3FFF
+    places = (start & field, (leading & field) << 16, (stride & field) << 32, 1 << 46)
+    return sum(places) + ((base & 7) << 49) + ((mode & 1) << 52) + ((swizzle & 7) << 61)
 
 
 def _unsigned(value: Value, width: int) -> Value:

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from math import prod
 from typing import TYPE_CHECKING
 
-from cutecc.proving.effects import EFFECTS
 from cutecc.proving.barriers import Clock, Mbarrier, NamedBarrier, Waiter, join
-from cutecc.proving.memory import Range, Record, SharedMemory
+from cutecc.proving.memory import TENSOR, Range, Record, SharedMemory
+from cutecc.proving.modelled import MODELLED
 from cutecc.proving.problems import Kind, Problem
 from cutecc.proving.warps import NotKnown, Warp, make_warps
 
@@ -61,6 +61,12 @@ class Execution:
     idle: int = 0
     """How many have had a turn since somebody went on."""
     events: int = 0
+    words: dict[int, int] = field(default_factory=dict[int, int])
+    """Of shared memory, those of which is known what they hold: addresses of tensor memory."""
+    columns: dict[int, tuple[tuple[int, int], ...]] = field(default_factory=dict[int, tuple[tuple[int, int], ...]])
+    """Of tensor memory, those that blocks have: the first, and how many."""
+    asked: dict[int, int] = field(default_factory=dict[int, int])
+    """How often blocks have asked for columns together with the other one of their pair."""
 
     @classmethod
     def begin(cls, program: Program, numbers: Numbers) -> Execution:
@@ -99,7 +105,7 @@ class Execution:
             self.idle = -1
             warp.proceed()
         while (event := warp.event) is not None and not event.blocks:
-            effect = EFFECTS.get(event.name)
+            effect = MODELLED.get(event.name)
             if effect is None:
                 raise NotKnown(f"{event.name} is not modelled", event)
             if not effect(self, index):
@@ -116,7 +122,7 @@ class Execution:
         if self.live:
             return
         for (index, kind), groups in self.groups.items():
-            if groups.is_open and groups.last is not None and kind != "cp.async":
+            if groups.is_open and groups.last is not None and kind in ("bulk", "wgmma"):
                 self.report("drain", index, f"{self.who(index)} exits with {kind} that no group has", groups.last)
             elif groups.done < groups.committed and kind == "bulk" and groups.last is not None:
                 text = f"{self.who(index)} exits while a bulk copy may still read shared memory"
@@ -218,6 +224,8 @@ class Execution:
         def known(record: Record) -> bool:
             return record.component < size and clock[record.component] >= record.value
 
+        if writes:
+            self.words = {at: word for at, word in self.words.items() if not any(a <= at < b for a, b in ranges)}
         record = Record(component, value, index, operation, self.warps[index].is_in_doubt)
         collides = (self.memory.write if writes else self.memory.read)(ranges, record, known)
         if collides is not None:
@@ -225,7 +233,7 @@ class Execution:
                 doubtful = record if record.is_in_doubt else collides
                 raise NotKnown("nothing orders this access, and whether its branch is taken is not known", doubtful.operation)
             what = "writes" if writes else "reads"
-            text = f"{self.who(index)} {what} shared memory that {self.who(collides.warp)} accesses: nothing orders the two"
+            text = f"{self.who(index)} {what} {'tensor' if ranges[0][0] >= TENSOR else 'shared'} memory that {self.who(collides.warp)} accesses: nothing orders the two"
             self.report("race", index, text, other=collides.operation)
 
     def number(self, index: int, position: int, what: str) -> int:
@@ -306,5 +314,6 @@ class Execution:
             {key: each.copy() for key, each in self.mbarriers.items()},
             {key: each.copy() for key, each in self.named.items()},
             groups, self.memory.copy(), [*self.problems], self.current,
-            self.window.copy() if self.window else None, self.idle, self.events,
+            self.window.copy() if self.window else None, self.idle, self.events, dict(self.words),
+            dict(self.columns), dict(self.asked),
         )  # fmt: skip

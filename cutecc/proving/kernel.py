@@ -12,6 +12,8 @@ from cutecc.errors import SourceLocation
 from cutecc.ir.locations import user_location
 from cutecc.ir.mlir import ir
 from cutecc.passes import walk
+from cutecc.proving.aggregates import Aggregate, inserted
+from cutecc.proving.values import UNKNOWN
 
 _POINTERS = {3: 32, 7: 32}
 """Bits of pointers by their address space."""
@@ -68,6 +70,8 @@ class Kernel:
     types: dict[int, str]
     boxes: dict[int, Box] = field(default_factory=dict["int", "Box"])
     """What one instruction copies, by the argument that holds the tensor map."""
+    constants: dict[int, Any] = field(default_factory=dict["int", "Any"])
+    """Arguments that every launch gives the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +99,9 @@ def read_kernels(lowered: ir.Module, atoms: Atoms) -> Iterator[Kernel]:
         body = reader.block(native)
         block, cluster = _launch(launches[name])
         kernel = Kernel(name, arguments, body, block, cluster, reader.widths, reader.types)
+        given = [_constant(each) for each in [*launches[name].operands][1:]]
+        if len(given) == len(arguments):
+            kernel.constants = {a: value for a, value in zip(arguments, given, strict=True) if value is not UNKNOWN}
         # Tensor maps are passed by value, in the order of the traced kernel's atoms.
         boxes = atoms.boxes.get(name, [])
         pointers = [each for each in native.arguments if str(each.type) == "!llvm.ptr"]
@@ -176,6 +183,38 @@ def _launch(launch: ir.Operation) -> tuple[tuple[int, int, int], tuple[int, int,
 def _constants(values: list[ir.Value]) -> tuple[int, int, int]:
     x, y, z = (ir.IntegerAttr(each.owner.attributes["value"]).value for each in values)
     return x, y, z
+
+
+def _constant(value: ir.Value) -> Any:
+    """What the host gives to a kernel: a number, a structure of numbers, or something unknown."""
+    if isinstance(value.owner, ir.Block):
+        return UNKNOWN
+    owner = value.owner.operation
+    match owner.name:
+        case "arith.constant":
+            return number_of(_attribute(owner.attributes["value"]), str(value.type))
+        case "llvm.insertvalue":
+            whole, part = (_constant(each) for each in owner.operands)
+            if whole is UNKNOWN or part is UNKNOWN:
+                return UNKNOWN
+            return inserted(whole, part, positions(str(owner.attributes["position"])))
+        case "ub.poison" | "llvm.mlir.undef" | "llvm.mlir.poison":
+            return Aggregate()
+        case _:
+            return UNKNOWN
+
+
+def number_of(value: Any, type_: str) -> Any:
+    """What a constant is: an integer, or a vector whose elements are all the same one."""
+    if isinstance(value, int):
+        return value & 1 if type_ == "i1" else value
+    found = re.match(r"dense<(-?\d+)> : vector<\d+xi\d+>$", str(value))
+    return int(found[1]) if found else UNKNOWN
+
+
+def positions(attribute: str) -> tuple[int, ...]:
+    """The numbers in an array attribute."""
+    return tuple(int(each) for each in re.findall(r"-?\d+", attribute.split(":", 1)[-1]))
 
 
 _ATOM = re.compile(

@@ -14,7 +14,7 @@ STRUCTURED = ("scf.if", *_LOOPS)
 _SHARED = ("!llvm.ptr<3>", "!llvm.ptr<7>")
 _SILENT = (
     *("nvvm.fence", "nvvm.setmaxregister", "nvvm.prefetch", "nvvm.bar.warp.sync", "nvvm.wgmma.fence.aligned"),
-    *("nvvm.tensormap.replace", "nvvm.griddepcontrol", "nvvm.nanosleep", "nvvm.breakpoint", "nvvm.exit"),
+    *("nvvm.tcgen05.fence", "nvvm.tensormap.replace", "nvvm.griddepcontrol", "nvvm.nanosleep", "nvvm.breakpoint", "nvvm.exit"),
 )
 """Prefixes of operations by which nobody waits and nothing of shared memory is accessed.
 
@@ -161,4 +161,8 @@ def _operands(kernel: Kernel, event: Operation) -> list[int]:
         return [value for value in integers if kernel.types[value] != "i32"]
     if event.name == "nvvm.cp.async.shared.global":
         return event.operands[:1]
+    if event.name.startswith("nvvm.tcgen05.mma"):
+        return event.operands
+    if event.name == "nvvm.tcgen05.st":
+        return [event.operands[0], *event.operands[2:]]
     return integers

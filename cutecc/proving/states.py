@@ -128,7 +128,7 @@ class States:
         counter, end = frame.counter, warp.values[frame.step.operation.operands[1]]
         if isinstance(end, Linear) and type(counter) is int:
             return _distance(warp, end, counter, numbers)
-        return counter
+        return _relative(counter, numbers) if isinstance(counter, Linear) else counter
 
     def _value(self, warp: Warp, number: int, numbers: Numbers) -> Hashable:
         value, demand = warp.values[number], self._demands[number]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 from cutecc.proving.arithmetic import Code, compiled, shared_base
-from cutecc.proving.kernel import Block, Kernel, Operation, operations_inside
+from cutecc.proving.kernel import Block, Kernel, Operation, number_of, operations_inside
 from cutecc.proving.polls import Polls, polls_of
 from cutecc.proving.skeleton import STRUCTURED, Skeleton, is_event, is_plain_access
 from cutecc.proving.symbols import symbols_of
@@ -48,7 +48,7 @@ class Program:
     skeleton: Skeleton
     steps: list[Step]
     symbols: dict[int, Symbol]
-    constants: dict[int, int]
+    constants: dict[int, Value]
     values: int
     """How many there are."""
     polls: Polls
@@ -60,6 +60,7 @@ def program_of(skeleton: Skeleton) -> Program:
     symbols = {value: symbol for value, symbol in symbols_of(skeleton).items() if value in skeleton.needed}
     compiling = _Compiling(skeleton, symbols)
     steps = compiling.block(kernel.body)
+    compiling.constants.update(kernel.constants)
     polls = polls_of(kernel, functools.partial(is_event, kernel))
     return Program(kernel, skeleton, steps, symbols, compiling.constants, len(kernel.types), polls)
 
@@ -68,7 +69,7 @@ class _Compiling:
     def __init__(self, skeleton: Skeleton, symbols: dict[int, Symbol]) -> None:
         self._skeleton = skeleton
         self._symbols = symbols
-        self.constants: dict[int, int] = {}
+        self.constants: dict[int, Value] = {}
 
     def block(self, block: Block) -> list[Step]:
         skeleton, kernel = self._skeleton, self._skeleton.kernel
@@ -92,11 +93,10 @@ class _Compiling:
         """Whether there is nothing to do: nobody needs it, or it is the same throughout."""
         results = [each for each in operation.results if each in self._skeleton.needed]
         if operation.name == "arith.constant" and results:
-            value = operation.attributes["value"]
-            if isinstance(value, int):
-                bits = self._skeleton.kernel.widths.get(results[0], 0)
-                self.constants[results[0]] = value & 1 if bits == 1 else value
-            return isinstance(value, int)
+            value = number_of(operation.attributes["value"], self._skeleton.kernel.types[results[0]])
+            if value is not UNKNOWN:
+                self.constants[results[0]] = value
+            return value is not UNKNOWN
         return not results or all(each in self._symbols for each in results)
 
     def _moves(self, operation: Operation) -> list[tuple[int, ...]]:
@@ -295,7 +295,13 @@ class Warp:
         if step.operation.name == "scf.for":
             (body,) = step.operation.blocks
             end = self.values[step.operation.operands[1]]
+            # Of a loop over the grid that asks which tile comes next.
+            self.numbers.asked_tile, asked = None, self.numbers.asked_tile
             goes_on = self._decided(compare("slt", frame.counter, end, self.numbers), step.operation)
+            if self.numbers.asked_tile is not None:
+                self.next_tile = self.numbers.asked_tile
+                self.tile = self.numbers.tile = self.next_tile if goes_on else None
+            self.numbers.asked_tile = self.numbers.asked_tile if self.numbers.asked_tile is not None else asked
             if goes_on:
                 self.values[body.arguments[0]] = frame.counter
             else:
@@ -365,7 +371,7 @@ def make_warps(program: Program, numbers: Numbers) -> list[Warp]:
         values[number] = constant
     for number, symbol in program.symbols.items():
         values[number] = Linear(((symbol, 1),))
-    for number in kernel.boxes:
+    for number in kernel.boxes.keys() - program.constants.keys():
         # Which tensor map a copy takes is told by its address.
         values[number] = Linear(((tensor_map(number), 1),))
     blocks = prod(kernel.cluster)
