@@ -37,7 +37,8 @@ _BASE = 1024
 """Where dynamic shared memory begins: as aligned as the DSL asks for."""
 _BLOCK = 24
 """A block's number in its cluster is in the bits of a shared address from here on."""
-_HALF = (1 << 32) - 1
+_WORD = 32
+_HALF = (1 << _WORD) - 1
 _PAIR = "vector<2xi32>"
 """Of 64 bits, in one number."""
 
@@ -52,6 +53,7 @@ def compiled(operations: Sequence[Operation], kernel: Kernel) -> Code:
         **{"first_lane": _first_lane, "mapped": _mapped, "elected": _elected, "half": _half, "with_half": _with_half},
         "BASE": _BASE, "extracted": extracted, "inserted": inserted, "vector_of": vector_of, "element_of": element_of,
         "Aggregate": Aggregate, "descriptor": _tensor_descriptor,
+        "rotated": _rotated,
     }
     lines = [f"    e[{result}] = {text}" for each in operations for result, text in _lines(each, kernel)]
     exec("def code(e, w):\n" + "\n".join(lines or ["    pass"]), names)
@@ -90,6 +92,8 @@ def _text(operation: Operation, kernel: Kernel) -> str | None:
             return f"unsigned({given[0]}, {kernel.widths.get(operation.operands[0], 0)})"
         case "arith.trunci":
             return f"truncated({given[0]}, {kernel.widths.get(operation.results[0], 0)})"
+        case "llvm.intr.fshr" if kernel.widths.get(operation.results[0]) == _WORD:
+            return f"rotated({', '.join(given)})"
         case "llvm.mlir.zero":
             return "0"
         case "llvm.mlir.addressof":
@@ -180,6 +184,13 @@ def _with_half(half: Value, value: Value, place: int) -> Value:
     return other | (half & _HALF) << 32 * place
 
 
+def _rotated(high: Value, low: Value, by: Value) -> Value:
+    """The lower word of two, moved down together."""
+    if any(type(each) is not int for each in (high, low, by)):
+        return UNKNOWN
+    return _truncated(((high & _HALF) << _WORD | low & _HALF) >> by % _WORD, _WORD)
+
+
 def _tensor_descriptor(*fields: Value) -> Value:
     """A matrix descriptor of `tcgen05`: start, leading and stride in units of 16 bytes, base offset, mode, swizzle."""
     if any(type(each) is not int for each in fields):
@@ -259,6 +270,8 @@ def _register(warp: Warp, name: str) -> Value:
             return cluster["xyz".index(name[-1])]
         case "ctaid.x" | "ctaid.y" | "ctaid.z":
             mode = "xyz".index(name[-1])
+            if kernel.grid[mode] == cluster[mode]:
+                return place[mode]
             first = Linear(((values.Symbol(f"clusterid.{name[-1]}"), cluster[mode]),))
             return values.add(first, place[mode])
         case _:

@@ -17,7 +17,7 @@ from cutecc.proving.warps import NotKnown, tensor_map
 
 if TYPE_CHECKING:
     from cutecc.proving.execution import Execution
-    from cutecc.proving.kernel import Kernel, Operation
+    from cutecc.proving.kernel import Box, Kernel, Operation
     from cutecc.proving.memory import Range
     from cutecc.proving.values import Value
 
@@ -228,14 +228,16 @@ def _tensor_load(run: Execution, index: int) -> bool:
     mask = 0
     if len(sizes) > 5 and sizes[5]:
         mask = run.number(index, sum(sizes[:5]), "the blocks of a multicast")
-    size = _box(run, index, warp.given(1), mask)
+    box = _box(run, index, warp.given(1))
+    parts = mask.bit_count() if box.is_shared and mask else 1
+    size, reach = box.size // parts, box.reach // parts
     run.tick(index)
     for _ in range(warp.active):
         for there, at in _destinations(run, event, target, bar, mask):
             barrier = run.mbarrier(index, at)
             if barrier is None:
                 continue
-            run.access(index, [(there, there + size)], barrier.component, barrier.complete + 1, writes=True)
+            run.access(index, [(there, there + reach)], barrier.component, barrier.complete + 1, writes=True)
             run.arrive(index, barrier, 0, run.clocks[index], -size)
     return True
 
@@ -256,11 +258,11 @@ def moved(address: int, block: int) -> int:
     return address & (1 << _BLOCK) - 1 | block << _BLOCK
 
 
-def _box(run: Execution, index: int, address: Value, mask: int) -> int:
-    """Bytes that a copy moves to each block."""
+def _box(run: Execution, index: int, address: Value) -> Box:
+    """What a copy moves by the tensor map at an address."""
     for argument, box in run.program.kernel.boxes.items():
         if address == Linear(((tensor_map(argument), 1),)) and box.size:
-            return box.size // mask.bit_count() if box.is_shared and mask else box.size
+            return box
     raise NotKnown(
         "how many bytes the copy moves is not known: its tensor map is none of the arguments", event_of(run, index)
     )
@@ -268,7 +270,7 @@ def _box(run: Execution, index: int, address: Value, mask: int) -> int:
 
 def _tensor_store(run: Execution, index: int) -> bool:
     source = run.number(index, 1, "where a copy reads")
-    _bulk_read(run, index, source, _box(run, index, run.warps[index].given(0), 0))
+    _bulk_read(run, index, source, _box(run, index, run.warps[index].given(0)).reach)
     return True
 
 

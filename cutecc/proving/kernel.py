@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -53,6 +52,8 @@ class Box:
     """Bytes; of what is multicast, those of all blocks that share it together."""
     is_shared: bool
     """Whether each block of a multicast copies its part of it."""
+    reach: int
+    """Bytes of shared memory; more than the size where elements of less than a byte get one each."""
 
 
 @dataclass(eq=False, slots=True)
@@ -65,6 +66,8 @@ class Kernel:
     block: tuple[int, int, int]
     """Threads."""
     cluster: tuple[int, int, int]
+    grid: tuple[int | None, int | None, int | None]
+    """Blocks, where every launch has as many."""
     widths: dict[int, int]
     """Bits of integers and pointers, by value."""
     types: dict[int, str]
@@ -97,8 +100,8 @@ def read_kernels(lowered: ir.Module, atoms: Atoms) -> Iterator[Kernel]:
         (native,) = operation.regions[0].blocks
         arguments = [reader.value(each) for each in native.arguments]
         body = reader.block(native)
-        block, cluster = _launch(launches[name])
-        kernel = Kernel(name, arguments, body, block, cluster, reader.widths, reader.types)
+        block, cluster, grid = _launch(launches[name])
+        kernel = Kernel(name, arguments, body, block, cluster, grid, reader.widths, reader.types)
         given = [_constant(each) for each in [*launches[name].operands][1:]]
         if len(given) == len(arguments):
             kernel.constants = {a: value for a, value in zip(arguments, given, strict=True) if value is not UNKNOWN}
@@ -169,15 +172,19 @@ def operations_inside(operation: Operation) -> Iterator[Operation]:
         yield from all_operations(block)
 
 
-def _launch(launch: ir.Operation) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
-    """Threads of a block and blocks of a cluster."""
+def _launch(
+    launch: ir.Operation,
+) -> tuple[tuple[int, int, int], tuple[int, int, int], tuple[int | None, int | None, int | None]]:
+    """Threads of a block, blocks of a cluster, and those of the grid that are known."""
     config = launch.operands[0]
-    block = _constants(list(config.owner.operands)[:3])
+    given = list(config.owner.operands)
+    block = _constants(given[:3])
+    x, y, z = (each if isinstance(each := _constant(value), int) else None for value in given[4:7])
     cluster = (1, 1, 1)
     for use in config.uses:
         if use.owner.operation.name == "cuda.launch_cfg.cluster_dim":
             cluster = _constants(list(use.owner.operands)[1:4])
-    return block, cluster
+    return block, cluster, (x, y, z)
 
 
 def _constants(values: list[ir.Value]) -> tuple[int, int, int]:
@@ -218,14 +225,15 @@ def positions(attribute: str) -> tuple[int, ...]:
 
 
 _ATOM = re.compile(
-    r"!cute_nvgpu\.atom\.non_exec_tiled_tma_\w+<(?:(sm_\w+), )?(\w+), copy_bits = \d+, tma_gbasis = <\"(\([\d,]+\)|\d+):"
+    r'!cute_nvgpu\.atom\.non_exec_\w*tma_\w+<(?:(\w+), )?\w+, copy_bits = (\d+), tma_gbasis = <"[^"]*">, tma_format = (\w+)'
 )
-_FORMATS = re.compile(r"(?:f|bf|i|u|ui|si|tf)(\d+)")
+_UNPACKED = re.compile(r"U(\d)_UNPACK_U8")
 
 
 def _boxes(kernel: ir.Operation) -> Iterator[Box]:
     for argument in kernel.regions[0].blocks[0].arguments:
         if found := _ATOM.search(str(argument.type)):
-            bits = _FORMATS.match(found[2])
-            elements = math.prod(int(size) for size in re.findall(r"\d+", found[3]))
-            yield Box(elements * int(bits[1]) // 8 if bits else 0, "multicast" in (found[1] or ""))
+            size = int(found[2]) // 8
+            unpacked = _UNPACKED.match(found[3])
+            reach = size * 8 // int(unpacked[1]) if unpacked else size
+            yield Box(size, "multicast" in (found[1] or ""), reach)

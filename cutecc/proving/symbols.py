@@ -150,7 +150,7 @@ class _Numbering:
 
     def _result(self, operation: Operation, index: int, result: int) -> None:
         name, attributes = operation.name, operation.attributes
-        if name.startswith(_LEAVES):
+        if name.startswith(_LEAVES) and not self._differs_in_cluster(name):
             self._leaf(_Key(name), name.removeprefix("nvvm.read.ptx.sreg."), result)
         elif name == "llvm.extractvalue" and self._is_number_of_launch(operation):
             argument, position = self._arguments[operation.operands[0]], attributes["position"]
@@ -168,6 +168,11 @@ class _Numbering:
                 return
             plain = tuple(sorted((k, str(v)) for k, v in attributes.items() if k != "overflowFlags"))
             self._class(_Key(name, (index, plain), tuple(map(id, parts))), parts, result).leaves = _leaves(parts)
+
+    def _differs_in_cluster(self, name: str) -> bool:
+        """Whether it is the place of a block in the grid, which is the cluster's and the block's in that."""
+        is_place = name.startswith("nvvm.read.ptx.sreg.ctaid.")
+        return is_place and self._kernel.cluster["xyz".index(name[-1])] > 1
 
     def _is_number_of_launch(self, operation: Operation) -> bool:
         """Whether it is a size that an argument holds, and that is not the same in every launch."""
