@@ -25,6 +25,7 @@ _FUNCTIONS = {
 }  # fmt: skip
 _PERIODIC = tuple(f"arith.{name}" for name in ("divsi", "divui", "remsi", "remui", "shli", "shrui", "shrsi"))
 """Of what grows, they may need to know a period."""
+_UNSIGNED = ("arith.divui", "arith.remui", "arith.shrui")
 _BITWISE = {"arith.andi": "and_", "arith.ori": "or_", "arith.xori": "xor"}
 _EXTREMES = {"arith.minsi": "slt", "arith.minui": "slt", "arith.maxsi": "sgt", "arith.maxui": "sgt"}
 _SAME = (
@@ -73,6 +74,8 @@ def _lines(operation: Operation, kernel: Kernel) -> list[tuple[int, str]]:
 def _text(operation: Operation, kernel: Kernel) -> str | None:
     name, attributes = operation.name, operation.attributes
     given = [f"e[{value}]" for value in operation.operands]
+    if name in _UNSIGNED:
+        given = [f"unsigned({text}, {kernel.widths.get(operation.results[0], 0)})" for text in given]
     if name in _FUNCTIONS:
         numbers = ["w.numbers"] if name in _PERIODIC else []
         return f"{_FUNCTIONS[name]}({', '.join([*given, *numbers])})"
@@ -202,7 +205,11 @@ def _tensor_descriptor(*fields: Value) -> Value:
 
 
 def _unsigned(value: Value, width: int) -> Value:
-    return value & (1 << width) - 1 if type(value) is int and value < 0 and width else value
+    if not width or not isinstance(value, (int, Lanes)):
+        return value
+    if type(value) is int:
+        return value & (1 << width) - 1 if value < 0 else value
+    return values.lanewise(lambda each: each & (1 << width) - 1, value)
 
 
 def _truncated(value: Value, width: int) -> Value:
