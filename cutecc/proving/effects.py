@@ -116,6 +116,15 @@ def _wait(run: Execution, index: int) -> bool:
     return True
 
 
+def _announce(run: Execution, index: int) -> bool:
+    """Bytes that a phase waits for, without an arrival."""
+    announced = run.number(index, 1, "the number of announced bytes")
+    run.tick(index)
+    for barrier, lanes in targets(run, index):
+        run.arrive(index, barrier, 0, run.clocks[index], announced * lanes)
+    return True
+
+
 def _await(run: Execution, index: int, barrier: Mbarrier, parity: int) -> bool:
     """A wait, which may have been looked ahead for."""
     if not run.wait(index, barrier, parity):
@@ -270,11 +279,11 @@ def _box(run: Execution, index: int, address: Value) -> Box:
 
 def _tensor_store(run: Execution, index: int) -> bool:
     source = run.number(index, 1, "where a copy reads")
-    _bulk_read(run, index, source, _box(run, index, run.warps[index].given(0)).reach)
+    bulk_read(run, index, source, _box(run, index, run.warps[index].given(0)).reach)
     return True
 
 
-def _bulk_read(run: Execution, index: int, source: int, size: int) -> None:
+def bulk_read(run: Execution, index: int, source: int, size: int) -> None:
     groups = run.group(index, "bulk")
     run.tick(index)
     run.access(index, [(source, source + size)], groups.component, groups.committed + 1, writes=False)
@@ -427,6 +436,7 @@ EFFECTS: Mapping[str, Effect] = {
     "nvvm.mbarrier.init": _initialise,
     "nvvm.mbarrier.arrive": _arrive,
     "nvvm.mbarrier.arrive.expect_tx": _expect,
+    "nvvm.mbarrier.expect_tx": _announce,
     "nvvm.mbarrier.try_wait.parity": _wait,
     "nvvm.mbarrier.try_wait.parity.timelimit": _wait,
     "nvvm.mbarrier.test.wait.parity": _wait,

@@ -79,13 +79,13 @@ class Kernel:
 
 @dataclass(frozen=True, slots=True)
 class Atoms:
-    """What copies of traced kernels move, by the kernels' names: their types say so, which lowering drops."""
+    """What copies of kernels move, by the names of kernels: their types say so, which lowering drops."""
 
     boxes: dict[str, list[Box]]
 
     @classmethod
     def of(cls, traced: ir.Module) -> Atoms:
-        """Of a module that no pass has changed."""
+        """Of a module whose kernels still take copies as arguments."""
         return cls({_name(each): [*_boxes(each)] for each in walk(traced, "cuda.kernel")})
 
 

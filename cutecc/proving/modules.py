@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cutecc.compilation.planning import uses_lir, uses_pyir
 from cutecc.ir.modules import fresh_context, parse
 from cutecc.passes.manager import run
 from cutecc.passes.nvidia.options import WheelOptions
@@ -16,27 +17,33 @@ from cutecc.target import Target
 
 LAST = "core-to-llvm-prepare"
 """The pass of `nvidia` after which the kernel is looked at."""
+_LAST_WITH_ATOMS = "convert-math-to-funcs"
+"""The pass after which types say for the last time what copies move."""
 
 
-def prove_apart(data: bytes, target: str, seconds: float, *, lir: bool = False) -> list[Proof]:
+def prove_apart(data: bytes, target: str, seconds: float) -> list[Proof]:
     """As `prove_module`, in a process of its own."""
     try:
-        return isolation.call("cutecc.proving.modules:prove_module", data, target, seconds, lir)
+        return isolation.call("cutecc.proving.modules:prove_module", data, target, seconds)
     except isolation.ProcessDied as death:
         return [Proof("cannot tell", "kernel", reason=f"lowering it aborted: {death.message}")]
 
 
-def prove_module(data: bytes, target: str, seconds: float, lir: bool = False) -> list[Proof]:
+def prove_module(data: bytes, target: str, seconds: float) -> list[Proof]:
     """The proof of each kernel in a traced module, MLIR text or bytecode, in at most so many seconds each.
 
     Raises `cutecc.Error` for a module that is none, or does not lower.
     """
     with fresh_context():
         module = parse(data)
-        atoms = Atoms.of(module)
         # Problems are told at lines.
-        whole = named_pipeline("nvidia", Target.parse(target), WheelOptions(preserve_line_info=True), lir=lir)
-        run(Pipeline(whole.passes[: whole.position(LAST) + 1]), module)
+        options = WheelOptions(preserve_line_info=True)
+        lir, pyir = uses_lir(module), uses_pyir(module)
+        whole = named_pipeline("nvidia", Target.parse(target), options, lir=lir, pyir=pyir)
+        middle, end = whole.position(_LAST_WITH_ATOMS) + 1, whole.position(LAST) + 1
+        run(Pipeline(whole.passes[:middle]), module)
+        atoms = Atoms.of(module)
+        run(Pipeline(whole.passes[middle:end]), module)
         proofs: list[Proof] = []
         for kernel in read_kernels(module, atoms):
             proofs.append(prove(program_of(skeleton_of(kernel)), seconds))

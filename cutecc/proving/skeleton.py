@@ -163,6 +163,8 @@ def _operands(kernel: Kernel, event: Operation) -> list[int]:
         return event.operands[:1]
     if event.name.startswith("nvvm.tcgen05.mma"):
         return event.operands
+    if event.name == "nvvm.store.async":
+        return [event.operands[0], event.operands[2]]
     if event.name == "nvvm.tcgen05.st":
         return [event.operands[0], *event.operands[2:]]
     return integers
