@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from math import prod
 from typing import TYPE_CHECKING
 
+from cutecc.proving.arithmetic import block_of
 from cutecc.proving.barriers import Clock, Mbarrier, NamedBarrier, Waiter, join
 from cutecc.proving.memory import TENSOR, Range, Record, SharedMemory
 from cutecc.proving.modelled import MODELLED
@@ -136,6 +137,18 @@ class Execution:
                 self.report("arrivals", 0, f"{barrier.bytes} bytes are announced and never copied", barrier.operation)
             elif known < barrier.complete and any(self._is_open(barrier)):
                 self.report("drain", 0, "the block exits while a copy may still write shared memory", barrier.operation)
+
+        self._look_at_exits()
+
+    def _look_at_exits(self) -> None:
+        """Whoever accesses another block's shared memory is done before that block exits: one of its warps knows it."""
+        for start, writes, reads in self.memory.open(self.known_to_all(range(len(self.warps)))):
+            owner = [index for index, warp in enumerate(self.warps) if warp.block == block_of(start)]
+            for record in (*writes, *reads) if start < TENSOR else ():
+                known = any(self.knows(index, record.component) >= record.value for index in owner)
+                if record.warp not in owner and not known and not record.is_in_doubt:
+                    text = f"block {block_of(start)} may exit while {self.who(record.warp)} accesses its shared memory"
+                    self.report("drain", record.warp, text, record.operation)
 
     def _is_open(self, barrier: Mbarrier) -> list[bool]:
         """Whether copies that complete at a barrier are not known to be over."""
