@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cutecc.proving.values import UNKNOWN, Value
+from cutecc.proving.values import UNKNOWN, Count, Numbers, Symbol, Value
 
 Path = tuple[int, ...]
 """Positions, from the outside to the inside."""
@@ -15,6 +15,21 @@ class Aggregate:
     """Parts that are known; the others are not."""
 
     parts: tuple[tuple[Path, Value], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a request to cancel a cluster that has not begun was answered."""
+
+    number: int
+    """Of the requests, from 0 on."""
+
+
+def is_granted(answer: Value, numbers: Numbers) -> Value:
+    """Whether there was a cluster to cancel: as long as there are some, of which the launch has a number."""
+    if not isinstance(answer, Answer):
+        return UNKNOWN
+    return numbers.has_tile(Count(Symbol("clusters to cancel"), None), None, answer.number)
 
 
 def extracted(whole: Value, path: Path) -> Value:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cutecc.proving import values
-from cutecc.proving.aggregates import Aggregate, element_of, extracted, inserted, vector_of
+from cutecc.proving.aggregates import Aggregate, element_of, extracted, inserted, is_granted, vector_of
 from cutecc.proving.kernel import Kernel, Operation, positions
 from cutecc.proving.values import PREDICATES, UNKNOWN, Lanes, Linear, Shifted, Value
 
@@ -54,7 +54,7 @@ def compiled(operations: Sequence[Operation], kernel: Kernel) -> Code:
         **{"first_lane": _first_lane, "mapped": _mapped, "elected": _elected, "half": _half, "with_half": _with_half},
         "BASE": _BASE, "extracted": extracted, "inserted": inserted, "vector_of": vector_of, "element_of": element_of,
         "Aggregate": Aggregate, "descriptor": _tensor_descriptor,
-        "rotated": _rotated,
+        "rotated": _rotated, "is_granted": is_granted,
     }
     lines = [f"    e[{result}] = {text}" for each in operations for result, text in _lines(each, kernel)]
     exec("def code(e, w):\n" + "\n".join(lines or ["    pass"]), names)
@@ -117,6 +117,8 @@ def _text(operation: Operation, kernel: Kernel) -> str | None:
             return "Aggregate()" if kernel.types[operation.results[0]].startswith("!llvm.struct") else None
         case "vector.from_elements" if kernel.types[operation.results[0]] != _PAIR:
             return f"vector_of([{', '.join(given)}])"
+        case "nvvm.clusterlaunchcontrol.query.cancel" if "is_canceled" in str(attributes.get("query_type")):
+            return f"is_granted({given[0]}, w.numbers)"
         case "nvvm.tcgen05.mma_smem_desc":
             return f"descriptor({', '.join(given)})"
         case "vector.extract":
@@ -170,6 +172,8 @@ def _position(operation: Operation) -> int | None:
 
 def _extracted(operation: Operation, given: list[str], kernel: Kernel) -> str | None:
     place = _position(operation)
+    if kernel.types[operation.operands[0]].startswith("vector<1x"):
+        return given[0]
     is_half = kernel.types[operation.operands[0]] == _PAIR and place is not None
     return f"half({given[0]}, {place})" if is_half else None
 

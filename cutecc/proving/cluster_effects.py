@@ -1,17 +1,22 @@
-"""What bulk copies without a tensor map do, and stores into the shared memory of other blocks that count as bytes."""
+"""What writes of shared memory do that arrive at mbarriers as bytes, other than copies of tensors."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 from typing import TYPE_CHECKING
 
-from cutecc.proving.arithmetic import bytes_of
+from cutecc.proving.aggregates import Answer
+from cutecc.proving.arithmetic import block_of, bytes_of
 from cutecc.proving.effects import Effect, bulk_read, event_of, moved, segments
 from cutecc.proving.values import WARP, Lanes, Value
 from cutecc.proving.warps import NotKnown
 
 if TYPE_CHECKING:
     from cutecc.proving.execution import Execution
+
+_ANSWER = 16
+"""Bytes."""
 
 
 def _of_lane(value: Value, lane: int) -> int | None:
@@ -72,7 +77,24 @@ def _bulk_store(run: Execution, index: int) -> bool:
     return True
 
 
+def _request(run: Execution, index: int) -> bool:
+    """A request to cancel a cluster that has not begun: its answer is bytes that arrive, in one block or in all."""
+    event, warp = event_of(run, index), run.warps[index]
+    if warp.active != 1 or run.requester not in (None, index):
+        raise NotKnown("several threads ask for clusters: who gets which one is not known", event)
+    run.requester = index
+    answer = Answer(run.requests)
+    run.requests += 1
+    target = run.number(index, 0, "where an answer goes")
+    blocks = range(prod(run.program.kernel.cluster)) if "multicast" in event.attributes else [block_of(target)]
+    mask = sum(1 << each for each in blocks)
+    _arriving_write(run, index, (warp.given(0), warp.given(1)), _ANSWER, mask)
+    run.words.update({moved(target, each): (_ANSWER, answer) for each in blocks})
+    return True
+
+
 CLUSTER_EFFECTS: Mapping[str, Effect] = {
+    "nvvm.clusterlaunchcontrol.try.cancel": _request,
     "nvvm.store.async": _store,
     "nvvm.cp.async.bulk.shared.cluster.global": _bulk_load,
     "nvvm.cp.async.bulk.shared.cluster.shared.cta": _between_blocks,

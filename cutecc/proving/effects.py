@@ -26,8 +26,6 @@ Effect = Callable[["Execution", int], bool]
 
 _BLOCK = 24
 _CLUSTER = -1
-_WORD = 4
-"""Bytes."""
 
 
 def event_of(run: Execution, index: int) -> Operation:
@@ -356,8 +354,8 @@ def _load(run: Execution, index: int) -> bool:
     event = event_of(run, index)
     size = bytes_of(run.program.kernel.types[event.results[0]])
     address = run.warps[index].given(0)
-    word = run.words.get(address) if type(address) is int and size == _WORD else None
-    run.warps[index].values[event.results[0]] = UNKNOWN if word is None else word
+    held, word = run.words.get(address, (0, UNKNOWN)) if type(address) is int else (0, UNKNOWN)
+    run.warps[index].values[event.results[0]] = word if held == size else UNKNOWN
     return _plain(run, index, _lanes(run, index, address, size), writes=False)
 
 

@@ -20,7 +20,7 @@ from cutecc.proving.warps import NotKnown, Warp, make_warps
 
 if TYPE_CHECKING:
     from cutecc.proving.kernel import Operation
-    from cutecc.proving.values import Numbers
+    from cutecc.proving.values import Numbers, Value
     from cutecc.proving.warps import Program
     from cutecc.proving.windows import Window
 
@@ -62,8 +62,12 @@ class Execution:
     idle: int = 0
     """How many have had a turn since somebody went on."""
     events: int = 0
-    words: dict[int, int] = field(default_factory=dict[int, int])
-    """Of shared memory, those of which is known what they hold: addresses of tensor memory."""
+    words: dict[int, tuple[int, Value]] = field(default_factory=dict[int, tuple[int, "Value"]])
+    """Of shared memory, what is known of what it holds: so many bytes, and a value."""
+    requests: int = 0
+    """For clusters that have not begun."""
+    requester: int | None = None
+    """The warp that asks for them."""
     columns: dict[int, tuple[tuple[int, int], ...]] = field(default_factory=dict[int, tuple[tuple[int, int], ...]])
     """Of tensor memory, those that blocks have: the first, and how many."""
     asked: dict[int, int] = field(default_factory=dict[int, int])
@@ -238,7 +242,8 @@ class Execution:
             return record.component < size and clock[record.component] >= record.value
 
         if writes:
-            self.words = {at: word for at, word in self.words.items() if not any(a <= at < b for a, b in ranges)}
+            kept = {at: each for at, each in self.words.items() if all(b <= at or at + each[0] <= a for a, b in ranges)}
+            self.words = kept
         record = Record(component, value, index, operation, self.warps[index].is_in_doubt)
         collides = (self.memory.write if writes else self.memory.read)(ranges, record, known)
         if collides is not None:
@@ -328,5 +333,5 @@ class Execution:
             {key: each.copy() for key, each in self.named.items()},
             groups, self.memory.copy(), [*self.problems], self.current,
             self.window.copy() if self.window else None, self.idle, self.events, dict(self.words),
-            dict(self.columns), dict(self.asked),
+            self.requests, self.requester, dict(self.columns), dict(self.asked),
         )  # fmt: skip

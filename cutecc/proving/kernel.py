@@ -142,7 +142,32 @@ class _Reader:
 
     def block(self, native: ir.Block) -> Block:
         arguments = [self.value(each) for each in native.arguments]
-        return Block(arguments, [self.operation(each.operation) for each in native.operations])
+        operations: list[Operation] = []
+        stored: dict[int, int] = {}
+        for each in native.operations:
+            operations.append(self.operation(each.operation))
+            self._forward(each.operation, operations[-1], stored)
+        return Block(arguments, operations)
+
+    def _forward(self, native: ir.Operation, operation: Operation, stored: dict[int, int]) -> None:
+        """Have what is loaded from the thread's own memory be what was stored there just before, in the same block.
+
+        `stored` is by pointers; what else writes there, or may, makes it empty.
+        """
+        match operation.name:
+            case "llvm.store" if self.types[operation.operands[1]] == "!llvm.ptr":
+                stored.clear()
+                stored[operation.operands[1]] = operation.operands[0]
+            case "llvm.load":
+                value = stored.get(operation.operands[0])
+                if value is not None and self.types[value] == self.types[operation.results[0]]:
+                    self._numbers[native.results[0]] = value
+            case "llvm.call" | "llvm.inline_asm":
+                stored.clear()
+            case _ if operation.blocks or operation.name.startswith("llvm.intr.mem"):
+                stored.clear()
+            case _:
+                pass
 
     def operation(self, native: ir.Operation) -> Operation:
         blocks = [self.block(block) for region in native.regions for block in region.blocks]

@@ -24,7 +24,7 @@ _EVENTS = (
     *("nvvm.mbarrier.", "nvvm.barrier", "nvvm.cluster.", "nvvm.cp.async.", "nvvm.wgmma.", "nvvm.tcgen05."),
     *("nvvm.stmatrix", "nvvm.ldmatrix", "nvvm.store.async", "nvvm.clusterlaunchcontrol", "nvvm.red"),
 )
-_VALUES = ("nvvm.tcgen05.mma_smem_desc",)
+_VALUES = ("nvvm.tcgen05.mma_smem_desc", "nvvm.clusterlaunchcontrol.query")
 _PLAIN = ("llvm.load", "llvm.store", "nvvm.stmatrix", "nvvm.ldmatrix", "nvvm.cp.async.shared.global")
 
 

@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from cutecc.proving.aggregates import Answer
 from cutecc.proving.demands import Demand, demands_of
 from cutecc.proving.kernel import all_operations, operations_inside
 from cutecc.proving.skeleton import STRUCTURED
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from cutecc.proving.execution import Execution
     from cutecc.proving.kernel import Block, Operation
     from cutecc.proving.skeleton import Skeleton
-    from cutecc.proving.values import Numbers
+    from cutecc.proving.values import Numbers, Value
     from cutecc.proving.warps import Frame, Program, Step, Warp
 
 
@@ -105,7 +106,8 @@ class States:
             (self._warp(warp, numbers), _looks(run, warp)) if index in clocks else None
             for index, warp in enumerate(run.warps)
         )
-        return run.current, run.idle, warps, barriers, memory, tuple(sorted(clocks.items())), _bounds(run, numbers)
+        known = tuple(sorted(clocks.items()))
+        return run.current, run.idle, warps, barriers, memory, known, _bounds(run, numbers), _words(run, numbers)
 
     def _warp(self, warp: Warp, numbers: Numbers) -> Hashable:
         tiles = _first_tile(numbers)
@@ -135,7 +137,7 @@ class States:
         if isinstance(value, Linear):
             return _relative(value, numbers) if number in self._carried else value
         if type(value) is not int:
-            return value
+            return _of_tile(value, numbers)
         if demand.period == 0 or value < 0:
             return value
         found: list[Hashable] = [value if value < demand.limit else None, value % demand.period]
@@ -147,6 +149,16 @@ class States:
             ]
             found += distances or [value]
         return tuple(found)
+
+
+def _words(run: Execution, numbers: Numbers) -> Hashable:
+    """What is known of what shared memory holds; requests are counted from the tile of which nothing is known."""
+    words = tuple((at, size, _of_tile(word, numbers)) for at, (size, word) in sorted(run.words.items()))
+    return words, run.requests - _first_tile(numbers) if run.requests else None
+
+
+def _of_tile(value: Value, numbers: Numbers) -> Hashable:
+    return ("answer", value.number - _first_tile(numbers)) if isinstance(value, Answer) else value
 
 
 def _looks(run: Execution, warp: Warp) -> Hashable:

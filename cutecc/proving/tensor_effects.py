@@ -54,7 +54,7 @@ def _allocate(run: Execution, index: int) -> bool:
         raise NotKnown("more columns of tensor memory are allocated than there are", event)
     run.columns[run.warps[index].block] = (*run.columns.get(run.warps[index].block, ()), (first, count))
     run.access(index, [(target, target + 4)], index, run.tick(index), writes=True)
-    run.words[target] = first
+    run.words[target] = 4, first
     return True
 
 
