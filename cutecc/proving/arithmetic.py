@@ -7,9 +7,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from cutecc.proving import values
-from cutecc.proving.aggregates import Aggregate, element_of, extracted, inserted, is_granted, vector_of
-from cutecc.proving.kernel import Kernel, Operation, positions
+from cutecc.proving import composites, values
+from cutecc.proving.kernel import Kernel, Operation
 from cutecc.proving.values import PREDICATES, UNKNOWN, Lanes, Linear, Shifted, Value
 
 if TYPE_CHECKING:
@@ -38,8 +37,7 @@ _BASE = 1024
 """Where dynamic shared memory begins: as aligned as the DSL asks for."""
 _BLOCK = 24
 """A block's number in its cluster is in the bits of a shared address from here on."""
-_WORD = 32
-_HALF = (1 << _WORD) - 1
+_HALF = (1 << 32) - 1
 _PAIR = "vector<2xi32>"
 """Of 64 bits, in one number."""
 
@@ -52,9 +50,8 @@ def compiled(operations: Sequence[Operation], kernel: Kernel) -> Code:
         **{name: getattr(operator, name) for name in _BITWISE.values()},
         **{"UNKNOWN": UNKNOWN, "unsigned": _unsigned, "truncated": _truncated, "register": _register},
         **{"first_lane": _first_lane, "mapped": _mapped, "elected": _elected, "half": _half, "with_half": _with_half},
-        "BASE": _BASE, "extracted": extracted, "inserted": inserted, "vector_of": vector_of, "element_of": element_of,
-        "Aggregate": Aggregate, "descriptor": _tensor_descriptor,
-        "rotated": _rotated, "is_granted": is_granted,
+        "BASE": _BASE,
+        **composites.FUNCTIONS,
     }
     lines = [f"    e[{result}] = {text}" for each in operations for result, text in _lines(each, kernel)]
     exec("def code(e, w):\n" + "\n".join(lines or ["    pass"]), names)
@@ -63,9 +60,8 @@ def compiled(operations: Sequence[Operation], kernel: Kernel) -> Code:
 
 def _lines(operation: Operation, kernel: Kernel) -> list[tuple[int, str]]:
     if operation.name == "vector.to_elements" and kernel.types[operation.operands[0]] != _PAIR:
-        return [
-            (result, f"element_of(e[{operation.operands[0]}], {at})") for at, result in enumerate(operation.results)
-        ]
+        vector = f"e[{operation.operands[0]}]"
+        return [(result, f"element_of({vector}, {at})") for at, result in enumerate(operation.results)]
     if len(operation.results) != 1:
         return [(result, "UNKNOWN") for result in operation.results]
     return [(operation.results[0], _text(operation, kernel) or "UNKNOWN")]
@@ -95,8 +91,6 @@ def _text(operation: Operation, kernel: Kernel) -> str | None:
             return f"unsigned({given[0]}, {kernel.widths.get(operation.operands[0], 0)})"
         case "arith.trunci":
             return f"truncated({given[0]}, {kernel.widths.get(operation.results[0], 0)})"
-        case "llvm.intr.fshr" if kernel.widths.get(operation.results[0]) == _WORD:
-            return f"rotated({', '.join(given)})"
         case "llvm.mlir.zero":
             return "0"
         case "llvm.mlir.addressof":
@@ -109,25 +103,13 @@ def _text(operation: Operation, kernel: Kernel) -> str | None:
             return "elected(w)"
         case "nvvm.mapa":
             return f"mapped({given[0]}, {given[1]})"
-        case "llvm.extractvalue":
-            return f"extracted({given[0]}, {positions(attributes['position'])})"
-        case "llvm.insertvalue":
-            return f"inserted({given[0]}, {given[1]}, {positions(attributes['position'])})"
-        case "ub.poison" | "llvm.mlir.undef" | "llvm.mlir.poison":
-            return "Aggregate()" if kernel.types[operation.results[0]].startswith("!llvm.struct") else None
-        case "vector.from_elements" if kernel.types[operation.results[0]] != _PAIR:
-            return f"vector_of([{', '.join(given)}])"
-        case "nvvm.clusterlaunchcontrol.query.cancel" if "is_canceled" in str(attributes.get("query_type")):
-            return f"is_granted({given[0]}, w.numbers)"
-        case "nvvm.tcgen05.mma_smem_desc":
-            return f"descriptor({', '.join(given)})"
         case "vector.extract":
             return _extracted(operation, given, kernel)
         case "vector.insert":
             place = _position(operation)
             return f"with_half({given[0]}, {given[1]}, {place})" if place is not None else None
         case _:
-            return None
+            return composites.text_of(operation, given, kernel)
 
 
 def _element(operation: Operation, given: list[str]) -> str | None:
@@ -191,29 +173,12 @@ def _with_half(half: Value, value: Value, place: int) -> Value:
     return other | (half & _HALF) << 32 * place
 
 
-def _rotated(high: Value, low: Value, by: Value) -> Value:
-    """The lower word of two, moved down together."""
-    if any(type(each) is not int for each in (high, low, by)):
-        return UNKNOWN
-    return _truncated(((high & _HALF) << _WORD | low & _HALF) >> by % _WORD, _WORD)
-
-
-def _tensor_descriptor(*fields: Value) -> Value:
-    """A matrix descriptor of `tcgen05`: start, leading and stride in units of 16 bytes, base offset, mode, swizzle."""
-    if any(type(each) is not int for each in fields):
-        return UNKNOWN
-    start, leading, stride, base, mode, swizzle = fields
-    field = 0x3FFF
-    places = (start & field, (leading & field) << 16, (stride & field) << 32, 1 << 46)
-    return sum(places) + ((base & 7) << 49) + ((mode & 1) << 52) + ((swizzle & 7) << 61)
-
-
 def _unsigned(value: Value, width: int) -> Value:
     if not width or not isinstance(value, (int, Lanes)):
         return value
     if type(value) is int:
         return value & (1 << width) - 1 if value < 0 else value
-    return values.lanewise(lambda each: each & (1 << width) - 1, value)
+    return values.lanewise(int.__and__, value, (1 << width) - 1)
 
 
 def _truncated(value: Value, width: int) -> Value:

@@ -226,7 +226,14 @@ class Execution:
         return found
 
     def access(
-        self, index: int, ranges: Sequence[Range], component: int, value: int, *, writes: bool, clock: Clock | None = None
+        self,
+        index: int,
+        ranges: Sequence[Range],
+        component: int,
+        value: int,
+        *,
+        writes: bool,
+        clock: Clock | None = None,
     ) -> None:
         """A warp accesses, or starts an access of, memory, which is over at a value of a component.
 
@@ -249,9 +256,13 @@ class Execution:
         if collides is not None:
             if record.is_in_doubt or collides.is_in_doubt:
                 doubtful = record if record.is_in_doubt else collides
-                raise NotKnown("nothing orders this access, and whether its branch is taken is not known", doubtful.operation)
+                raise NotKnown(
+                    "nothing orders this access, and whether its branch is taken is not known", doubtful.operation
+                )
             what = "writes" if writes else "reads"
-            text = f"{self.who(index)} {what} {'tensor' if ranges[0][0] >= TENSOR else 'shared'} memory that {self.who(collides.warp)} accesses: nothing orders the two"
+            where = "tensor memory" if ranges[0][0] >= TENSOR else "shared memory"
+            others = f"{where} that {self.who(collides.warp)} accesses"
+            text = f"{self.who(index)} {what} {others}: nothing orders the two"
             self.report("race", index, text, other=collides.operation)
 
     def number(self, index: int, position: int, what: str) -> int:

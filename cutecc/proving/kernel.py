@@ -250,7 +250,8 @@ def positions(attribute: str) -> tuple[int, ...]:
 
 
 _ATOM = re.compile(
-    r'!cute_nvgpu\.atom\.non_exec_\w*tma_\w+<(?:(\w+), )?\w+, copy_bits = (\d+), tma_gbasis = <"[^"]*">, tma_format = (\w+)'
+    r"!cute_nvgpu\.atom\.non_exec_\w*tma_\w+<(?:(\w+), )?\w+, copy_bits = (\d+), "
+    r'tma_gbasis = <"[^"]*">, tma_format = (\w+)'
 )
 _UNPACKED = re.compile(r"U(\d)_UNPACK_U8")
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from cutecc.compilation.planning import uses_lir, uses_pyir
 from cutecc.ir.modules import fresh_context, parse
 from cutecc.passes.manager import run
 from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.passes.pipeline import Pipeline
-from cutecc.passes.pipelines import named_pipeline
+from cutecc.passes.pipelines import named_pipeline, uses_lir, uses_pyir
 from cutecc.proving.kernel import Atoms, read_kernels
 from cutecc.proving.proof import Proof, prove
 from cutecc.proving.skeleton import skeleton_of

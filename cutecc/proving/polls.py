@@ -1,7 +1,7 @@
 """Looks at an mbarrier that do not wait: loops that look until the phase is over, and looks ahead of a wait.
 
 A loop that does nothing but look is a wait. Of a look ahead, only a branch may depend on the answer, in which the warp
-waits for the same phase where it was not over: then it goes on in the same way, and knows the same, whatever the answer.
+waits for the same phase where it was not over: whatever the answer, it goes on in the same way, and knows the same.
 """
 
 from __future__ import annotations

@@ -14,7 +14,14 @@ STRUCTURED = ("scf.if", *_LOOPS)
 _SHARED = ("!llvm.ptr<3>", "!llvm.ptr<7>")
 _SILENT = (
     *("nvvm.fence", "nvvm.setmaxregister", "nvvm.prefetch", "nvvm.bar.warp.sync", "nvvm.wgmma.fence.aligned"),
-    *("nvvm.tcgen05.fence", "nvvm.tensormap.replace", "nvvm.griddepcontrol", "nvvm.nanosleep", "nvvm.breakpoint", "nvvm.exit"),
+    *(
+        "nvvm.tcgen05.fence",
+        "nvvm.tensormap.replace",
+        "nvvm.griddepcontrol",
+        "nvvm.nanosleep",
+        "nvvm.breakpoint",
+        "nvvm.exit",
+    ),
 )
 """Prefixes of operations by which nobody waits and nothing of shared memory is accessed.
 

@@ -1,14 +1,14 @@
 """What operations of the tensor cores of sm_100 do. docs/emulator.md has the order that they promise.
 
-What a thread issues to the tensor pipe are groups that it commits to mbarriers, of three kinds: reads, which nothing that
-it issues later can disturb; copies into tensor memory, which products behind them see; and products, which are in order
-among those that are alike.
+What a thread issues to the tensor pipe are groups that it commits to mbarriers, of three kinds: reads, which nothing
+that it issues later can disturb; copies into tensor memory, which products behind them see; and products, which are in
+order among those that are alike.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from math import prod
 from typing import TYPE_CHECKING
@@ -172,7 +172,7 @@ def _copy(run: Execution, index: int) -> bool:
 
 
 @contextmanager
-def _modelled(run: Execution, index: int) -> Iterator[None]:
+def _modelled(run: Execution, index: int) -> Generator[None]:
     """What is not modelled is not known."""
     try:
         yield

@@ -134,9 +134,7 @@ def _part(block: int, part: Part, lane: int, columns: range) -> list[Range]:
     return cells(block, _sixteens(part.lanes + lane), columns)
 
 
-def _left(
-    given: Multiplication, form: InstructionDescriptor, layout: TensorLayout
-) -> tuple[list[Range], list[Range]]:
+def _left(given: Multiplication, form: InstructionDescriptor, layout: TensorLayout) -> tuple[list[Range], list[Range]]:
     """What is read of A, in shared and in tensor memory."""
     reads: list[Range] = []
     loads: list[Range] = []
