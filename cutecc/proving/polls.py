@@ -114,16 +114,15 @@ def _handed(user: Operation, position: int, uses: _Uses) -> list[int] | None:
         return [user.blocks[0].arguments[position - 2], user.results[position - 3]]
     if user.name == "scf.while":
         return [user.blocks[0].arguments[position]]
-    if user.name in ("scf.yield", "scf.condition"):
+    if user.name == "scf.yield" or (user.name == "scf.condition" and position):
         return list(_yielded(user, position, *uses.parents[user]))
     return None
 
 
 def _yielded(user: Operation, position: int, outer: Operation, number: int) -> Iterator[int]:
     if user.name == "scf.condition":
-        if position:
-            yield outer.blocks[1].arguments[position - 1]
-            yield outer.results[position - 1]
+        yield outer.blocks[1].arguments[position - 1]
+        yield outer.results[position - 1]
     elif outer.name == "scf.while":
         yield outer.blocks[0].arguments[position]
     else:
