@@ -248,7 +248,7 @@ class Execution:
         def known(record: Record) -> bool:
             return record.component < size and clock[record.component] >= record.value
 
-        if writes:
+        if writes and self.words:
             kept = {at: each for at, each in self.words.items() if all(b <= at or at + each[0] <= a for a, b in ranges)}
             self.words = kept
         record = Record(component, value, index, operation, self.warps[index].is_in_doubt)

@@ -91,7 +91,11 @@ class Atoms:
 
 def read_kernels(lowered: ir.Module, atoms: Atoms) -> Iterator[Kernel]:
     """The kernels of a module that are launched."""
-    launches = {_callee(each): each for each in walk(lowered, "cuda.launch_ex")}
+    launches: dict[str, ir.Operation] = {}
+    several: set[str] = set()
+    for each in walk(lowered, "cuda.launch_ex"):
+        if launches.setdefault(_callee(each), each) is not each:
+            several.add(_callee(each))
     for operation in walk(lowered, "cuda.kernel"):
         name = _name(operation)
         if name not in launches:
@@ -101,9 +105,11 @@ def read_kernels(lowered: ir.Module, atoms: Atoms) -> Iterator[Kernel]:
         arguments = [reader.value(each) for each in native.arguments]
         body = reader.block(native)
         block, cluster, grid = _launch(launches[name])
+        if name in several:
+            grid = None, None, None
         kernel = Kernel(name, arguments, body, block, cluster, grid, reader.widths, reader.types)
         given = [_constant(each) for each in [*launches[name].operands][1:]]
-        if len(given) == len(arguments):
+        if len(given) == len(arguments) and name not in several:
             kernel.constants = {a: value for a, value in zip(arguments, given, strict=True) if value is not UNKNOWN}
         # Tensor maps are passed by value, in the order of the traced kernel's atoms.
         boxes = atoms.boxes.get(name, [])
