@@ -69,11 +69,22 @@ class NamedBarrier:
     arrived: int = 0
     complete: int = 0
     clock: Clock = field(default_factory=list[int])
-    passed: Clock = field(default_factory=list[int])
-    inside: dict[int, int] = field(default_factory=dict[int, int])
-    """Of warps that have arrived and wait, the phase that they arrived in."""
+    waiting: set[int] = field(default_factory=set[int])
+    """Warps that wait for this phase."""
+    released: dict[int, Clock] = field(default_factory=dict[int, Clock])
+    """Of warps that waited and have not gone on yet, what they know by then: phases behind theirs may be complete."""
 
     def copy(self) -> NamedBarrier:
         return NamedBarrier(
-            self.component, self.expected, self.arrived, self.complete, [*self.clock], self.passed, dict(self.inside)
+            self.component,
+            self.expected,
+            self.arrived,
+            self.complete,
+            [*self.clock],
+            {*self.waiting},
+            {**self.released},
         )
+
+    def has(self, warp: int) -> bool:
+        """Whether a warp has arrived and has not gone on."""
+        return warp in self.waiting or warp in self.released

@@ -225,8 +225,8 @@ def _knowledge(run: Execution, live: Sequence[int]) -> tuple[dict[int, Hashable]
     )  # fmt: skip
     named = tuple(
         (
-            key, each.arrived, each.expected, ranks(each.clock), ranks(each.passed),
-            tuple(sorted((index, each.complete - phase) for index, phase in each.inside.items())),
+            key, each.arrived, each.expected, ranks(each.clock), tuple(sorted(each.waiting)),
+            tuple(sorted((index, ranks(clock)) for index, clock in each.released.items())),
         )
         for key, each in sorted(run.named.items())
     )  # fmt: skip
