@@ -21,7 +21,7 @@ def join(into: Clock, other: Clock) -> None:
 
 @dataclass(slots=True)
 class Waiter:
-    """A wait that has passed, in a phase that is not complete yet."""
+    """A wait that has passed, in a phase that is not complete yet; or an arrival."""
 
     warp: int
     value: int
@@ -51,11 +51,13 @@ class Mbarrier:
     passed: Clock = field(default_factory=list[int])
     """What whoever sees the last complete phase knows."""
     waiters: list[Waiter] = field(default_factory=list[Waiter])
+    remote: dict[int, Waiter] = field(default_factory=dict[int, Waiter])
+    """The last arrivals of other blocks' warps, as far as nobody in its own is known to know of them."""
 
     def copy(self) -> Mbarrier:
         return Mbarrier(
             self.expected, self.component, self.initialised, self.operation, self.missing, self.bytes, self.complete,
-            [*self.arrived], self.passed, [*self.waiters],
+            [*self.arrived], self.passed, [*self.waiters], {**self.remote},
         )  # fmt: skip
 
 

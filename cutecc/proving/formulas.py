@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cutecc.proving.values import PREDICATES, Numbers, compare, divide, remainder
-
 if TYPE_CHECKING:
     from cutecc.runtime.launch import Launch
-
-_ANY = Numbers()
-"""Of plain numbers nothing is asked."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -52,7 +48,7 @@ def _value(formula: Formula, launch: Launch, known: dict[Formula, int]) -> int:
         case name, details:
             given = [_evaluate(part, launch, known) for part in formula.parts]
             if name == "arith.cmpi":
-                return int(compare(PREDICATES[int(details[1])], given[0], given[1], _ANY))
+                return int(_PREDICATES[int(details[1])](*given))
             if name == "arith.extui":
                 return given[0] & (1 << formula.parts[0].width) - 1
             if name == "arith.mului_extended":
@@ -84,11 +80,13 @@ def _shift_right(value: int, by: int) -> int:
 
 
 def _quotient(a: int, b: int) -> int:
-    return divide(a, b, _ANY)
+    """Rounded towards zero."""
+    found = abs(a) // abs(b)
+    return found if (a < 0) == (b < 0) else -found
 
 
 def _remainder(a: int, b: int) -> int:
-    return remainder(a, b, _ANY)
+    return a - b * _quotient(a, b)
 
 
 def _steps(a: int, b: int) -> int:
@@ -99,6 +97,11 @@ def _select(condition: int, a: int, b: int) -> int:
     return a if condition else b
 
 
+_PREDICATES: list[Callable[[int, int], bool]] = [
+    *(operator.eq, operator.ne),
+    *(operator.lt, operator.le, operator.gt, operator.ge) * 2,
+]
+"""As `arith.cmpi` numbers them; sizes are not negative, so the last four are as the others."""
 _ARITHMETIC: dict[str, Callable[..., int]] = {
     "addi": int.__add__,
     "subi": int.__sub__,
