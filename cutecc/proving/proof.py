@@ -27,8 +27,6 @@ _FIRST = 4.0
 """Seconds for a search that takes every step of every loop for a decision of its own."""
 _LONG = 128
 """Steps of a loop that is looked at for its steady state."""
-_MANY = 16
-"""Steps of a loop that are tried one by one, where there is no steady state."""
 _MOST_PERIOD = 64
 _MOST_LEAST = 2
 """How many sizes, from zero on, may be left out as a precondition."""
@@ -188,7 +186,7 @@ class _Proving:
         shows it."""
         first, found = self._least.get(symbol, 0), Found(is_complete=False)
         others = {each: least for each, least in self._least.items() if each != symbol}
-        for number in range(first, first + _MANY):
+        for number in range(first, first + _LONG):
             found = self._explore(Assumed(others, {symbol: number}), self._deadline)
             if found.problems or not found.is_complete:
                 return found
