@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import lcm
 from typing import TYPE_CHECKING, Any, Literal
@@ -169,7 +170,7 @@ class _Proving:
         while True:
             try:
                 steady = self._steady(symbol, factor)
-                return self._problem_of(symbol) if steady is None else self._numbers(symbol, steady)
+                return self._unsteady(symbol) if steady is None else self._numbers(symbol, steady)
             except NeedsPeriod as needed:
                 factor = lcm(factor, needed.factor)
             except DependsOnPeriod:
@@ -181,10 +182,13 @@ class _Proving:
         found = steady_state(self._program, self._states, symbol, _LONG, factor)
         return found and Steady(found.first, lcm(factor, found.period))
 
-    def _problem_of(self, symbol: Symbol) -> Found:
-        """Of a loop that does not come to a steady state, mostly as something is wrong with it: the least number that
-        shows it."""
+    def _unsteady(self, symbol: Symbol) -> Found:
+        """Of a loop that comes to no steady state: all runs, or the least number that something is wrong with."""
         first, found = self._least.get(symbol, 0), Found(is_complete=False)
+        with suppress(NeedsPeriod):
+            found = self._explore(Assumed(self._least), (time.monotonic() + self._deadline) / 2)
+            if found.problems or found.is_complete:
+                return found
         others = {each: least for each, least in self._least.items() if each != symbol}
         for number in range(first, first + _LONG):
             found = self._explore(Assumed(others, {symbol: number}), self._deadline)
