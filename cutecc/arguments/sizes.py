@@ -61,6 +61,11 @@ def named_values(specs: Mapping[str, Spec]) -> dict[str, int]:
     return {name: size.value for name, size in mentions if size.value is not None}
 
 
+def divisibilities(specs: Mapping[str, Spec]) -> dict[str, int]:
+    """What every named size is a multiple of, out of specs that `unify_sizes` returned."""
+    return {name: size.divisibility for spec in specs.values() for name, size in _mentions(spec)}
+
+
 @dataclass(frozen=True)
 class _Facts:
     divisibility: int = 1

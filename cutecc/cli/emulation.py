@@ -152,12 +152,13 @@ def emulate(
         found = kernel.emulator.emulate((), arguments, options, show=show, progress=progress, started=progress.started)
     return replace(
         found,
-        findings=[_as_given(finding, path) for finding in found.findings],
+        findings=[finding_as_given(finding, path) for finding in found.findings],
         stopped=[_stop_as_given(each, path) for each in found.stopped],
     )
 
 
-def _as_given(finding: Finding, path: str) -> Finding:
+def finding_as_given(finding: Finding, path: str) -> Finding:
+    """A finding that names the kernel's file as the user did."""
     from cutecc.frontend.files import as_given
 
     other = finding.other and _place_as_given(finding.other, path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,12 +15,18 @@ from cutecc.cli.console import Console
 from cutecc.cli.failures import failures_as_json
 from cutecc.cli.inputs import KernelFile, choose
 from cutecc.cli.main import EXIT_UNCHECKED
+from cutecc.cli.sizes import sizes_text
 from cutecc.config import Settings
-from cutecc.errors import UsageError
+from cutecc.errors import Error, UsageError
+from cutecc.frontend.kernel_file import split_path
 
 if TYPE_CHECKING:
     from cutecc.proving.problems import Problem
     from cutecc.proving.proof import Proof
+    from cutecc.proving.witness import Witness
+
+_SHOWN = 1
+"""Findings of a witness: the others mostly follow from it."""
 
 _EPILOG = """\b
 Examples:
@@ -27,7 +34,8 @@ Examples:
   cutecc prove kernels/*.py --target sm_90a --json
 
 Status 0: all are proved; 1: something is wrong, or suspicious; 2: a kernel could not be proved, for the reason that is
-said. docs/proving.md says what a proof rests on.
+said. What is wrong has a run on the emulator that shows it, and the command that repeats it; of what is suspicious none
+was found. docs/proving.md says what a proof rests on.
 """
 
 
@@ -37,24 +45,33 @@ said. docs/proving.md says what a proof rests on.
 @click.option("--entry", metavar="EXPR", help="What to compile, in the file's namespace: 'Gemm(tile=(128, 128))'.")
 @click.option("--target", metavar="NAME", help="The GPU target, such as sm_90a.")
 @click.option("--seconds", type=click.FloatRange(0), default=60.0, show_default=True, help="For each kernel, at most.")
+@click.option(
+    "--replay",
+    type=click.FloatRange(0),
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="To find a run on the emulator that shows what is suspicious, at most; 0 looks for none.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.pass_context
 def prove(context: click.Context, inputs: tuple[str, ...], **values: Any) -> None:
     """Prove that a kernel's warps never wait for ever nor race for shared memory, at any size, in any schedule.
 
-    Runs nothing and needs no GPU. What is wrong is told at its line, with the numbers of a launch that shows it; what
-    cannot be told, with the reason.
+    Needs no GPU, and runs nothing but, on the emulator, what is suspicious. What is wrong is told at its line, with
+    sizes that show it; what cannot be told, with the reason.
     """
     proofs: list[tuple[str, Proof]] = []
     with failures_as_json(values["as_json"]):
         for text in inputs:
             proofs += [(text, proof) for proof in _proofs(text, values)]
+    commands = [_command(context, text, proof.witness) if proof.witness else None for text, proof in proofs]
     if values["as_json"]:
-        click.echo(json.dumps([{"file": text, **proof.to_dict()} for text, proof in proofs], indent=2))
+        click.echo(json.dumps([*map(_as_dict, proofs, commands)], indent=2))
     else:
         console = Console()
-        for text, proof in proofs:
-            _show(console, text, proof)
+        for (text, proof), command in zip(proofs, commands, strict=True):
+            _show(console, text, proof, command)
     context.exit(_status([proof for _, proof in proofs]))
 
 
@@ -72,7 +89,52 @@ def _proofs(text: str, values: dict[str, Any]) -> list[Proof]:
     (target,) = chosen.targets
     with errors_as_given(chosen.path):
         traced = trace_apart(replace(chosen.request, target=target.name, locations=True))
-        return prove_apart(traced.bytecode, target.name, values["seconds"])
+        proofs = prove_apart(traced.bytecode, target.name, values["seconds"])
+    _replay([proof for proof in proofs if proof.answer == "suspicious" or proof.least], text, values)
+    return proofs
+
+
+def _replay(proofs: Sequence[Proof], text: str, values: dict[str, Any]) -> None:
+    """Refute what is suspicious, and say preconditions in the user's names, where runs on the emulator can."""
+    if not proofs or not values["replay"]:
+        return
+    from cutecc.cli.emulation import finding_as_given
+    from cutecc.cli.loading import load_subject
+    from cutecc.compilation.request import CompileOptions
+    from cutecc.proving.witness import refute, tell_preconditions
+
+    try:
+        options = CompileOptions(artifacts=("ptx", "host-program"))
+        given = {name: values[name] for name in ("args", "entry", "target")}
+        subject = load_subject(text, None, options=options, **given)
+    except Error as error:
+        for proof in proofs:
+            proof.tried = [f"nothing: {error.message}"]
+        return
+    path = split_path(text)[0]
+    for proof in proofs:
+        if proof.answer == "suspicious":
+            refute(proof, subject.kernel, subject.specs, subject.workload.outputs, values["replay"])
+        else:
+            tell_preconditions(proof, subject.kernel, subject.specs)
+        if (found := proof.witness) is not None:
+            proof.witness = replace(found, findings=[finding_as_given(each, path) for each in found.findings])
+
+
+def _command(context: click.Context, text: str, witness: Witness) -> str:
+    """The command that repeats a witness's run; the order of one that is no usual schedule is kept in a file."""
+    schedule = witness.schedule
+    if witness.order is not None:
+        path = Path(f"{Path(text.partition(':')[0]).stem}.schedule.json")
+        witness.order.save(path)
+        schedule = f"replay:{path}"
+    words = ["cutecc", "sanitize", text]
+    for name, option in (("args", "--arg"), ("entry", "--entry"), ("target", "--target")):
+        value = context.params[name]
+        words += [word for each in (value if name == "args" else filter(None, [value])) for word in (option, each)]
+    sizes = ",".join(f"{name}={value}" for name, value in witness.sizes.items())
+    words += ["--size", sizes] if sizes else []
+    return shlex.join([*words, "--blocks", witness.blocks, "--schedule", schedule, "--seed", "0"])
 
 
 def _status(proofs: Sequence[Proof]) -> int:
@@ -82,10 +144,17 @@ def _status(proofs: Sequence[Proof]) -> int:
     return 0 if answers == {"proved"} else EXIT_UNCHECKED
 
 
-def _show(console: Console, text: str, proof: Proof) -> None:
+def _as_dict(of: tuple[str, Proof], command: str | None) -> dict[str, Any]:
+    text, proof = of
+    return {"file": text, **proof.to_dict(), "reproduce": command}
+
+
+def _show(console: Console, text: str, proof: Proof, command: str | None) -> None:
     head = f"{text}: {proof.answer}"
     if proof.answer == "proved":
         head += f", for every schedule and every size{_given(proof)}"
+    elif proof.witness is not None:
+        head += f": with {sizes_text(proof.witness.sizes)} it fails on the emulator"
     console.say(head)
     if proof.reason:
         where = f"{Path(proof.location.file).name}:{proof.location.line}: " if proof.location else ""
@@ -94,15 +163,39 @@ def _show(console: Console, text: str, proof: Proof) -> None:
         _show_problem(console, problem)
     if proof.sizes:
         console.say("  with " + ", ".join(f"{name} = {number}" for name, number in proof.sizes.items()))
-    for name, problems in proof.below.items():
-        console.say(f"  with less of {name}:")
+    if proof.witness is not None and command is not None:
+        _show_witness(console, proof.witness, command)
+    elif proof.tried:
+        console.say(f"  no run on the emulator shows it: {'; '.join(proof.tried)}")
+    # What is wrong with the smallest sizes is mostly wrong with all.
+    for name, problems in proof.below.items() if proof.least else ():
+        console.say(f"  with less of {_in_user_names(proof, name)}:")
         for problem in problems:
             _show_problem(console, problem)
     console.say(f"  {proof.states:,} states, {proof.events:,} events, {proof.seconds:.1f} s")
 
 
 def _given(proof: Proof) -> str:
-    return "".join(f", with {name} at least {least}" for name, least in proof.least.items())
+    given = [proof.preconditions.get(name, f"{name} at least {least}") for name, least in proof.least.items()]
+    return "".join(f", with {each}" for each in given)
+
+
+def _in_user_names(proof: Proof, name: str) -> str:
+    """The size that a number follows, where that is known."""
+    return proof.preconditions.get(name, name).partition(" ")[0] if name in proof.preconditions else name
+
+
+def _show_witness(console: Console, witness: Witness, command: str) -> None:
+    from cutecc.emulator.report import finding_lines
+
+    order = "all orders of its warps, of which one" if witness.order is not None else f"the schedule {witness.schedule}"
+    console.say(f"  the emulator, with {order}, finds:")
+    for finding in witness.findings[:_SHOWN]:
+        for line in finding_lines(finding, console.width - 4):
+            console.say(f"    {line}")
+    if (more := len(witness.findings) - _SHOWN) > 0:
+        console.say(f"    and {more} more")
+    console.say(f"  reproduce: {command}")
 
 
 def _show_problem(console: Console, problem: Problem) -> None:

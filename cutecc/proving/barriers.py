@@ -21,7 +21,7 @@ def join(into: Clock, other: Clock) -> None:
 
 @dataclass(slots=True)
 class Waiter:
-    """A wait that has passed, in a phase that is not complete yet."""
+    """A wait that has passed, in a phase that is not complete yet; or an arrival."""
 
     warp: int
     value: int
@@ -51,11 +51,13 @@ class Mbarrier:
     passed: Clock = field(default_factory=list[int])
     """What whoever sees the last complete phase knows."""
     waiters: list[Waiter] = field(default_factory=list[Waiter])
+    remote: dict[int, Waiter] = field(default_factory=dict[int, Waiter])
+    """The last arrivals of other blocks' warps, as far as nobody in its own is known to know of them."""
 
     def copy(self) -> Mbarrier:
         return Mbarrier(
             self.expected, self.component, self.initialised, self.operation, self.missing, self.bytes, self.complete,
-            [*self.arrived], self.passed, [*self.waiters],
+            [*self.arrived], self.passed, [*self.waiters], {**self.remote},
         )  # fmt: skip
 
 
@@ -69,11 +71,22 @@ class NamedBarrier:
     arrived: int = 0
     complete: int = 0
     clock: Clock = field(default_factory=list[int])
-    passed: Clock = field(default_factory=list[int])
-    inside: dict[int, int] = field(default_factory=dict[int, int])
-    """Of warps that have arrived and wait, the phase that they arrived in."""
+    waiting: set[int] = field(default_factory=set[int])
+    """Warps that wait for this phase."""
+    released: dict[int, Clock] = field(default_factory=dict[int, Clock])
+    """Of warps that waited and have not gone on yet, what they know by then: phases behind theirs may be complete."""
 
     def copy(self) -> NamedBarrier:
         return NamedBarrier(
-            self.component, self.expected, self.arrived, self.complete, [*self.clock], self.passed, dict(self.inside)
+            self.component,
+            self.expected,
+            self.arrived,
+            self.complete,
+            [*self.clock],
+            {*self.waiting},
+            {**self.released},
         )
+
+    def has(self, warp: int) -> bool:
+        """Whether a warp has arrived and has not gone on."""
+        return warp in self.waiting or warp in self.released

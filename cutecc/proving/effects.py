@@ -162,7 +162,7 @@ def _named(run: Execution, index: int, number: int, expected: int, weight: int) 
     barrier.expected = expected
     run.tick(index)
     join(barrier.clock, run.clocks[index])
-    barrier.inside[index] = barrier.complete
+    barrier.waiting.add(index)
     barrier.arrived += weight
     if barrier.arrived > expected:
         run.report("barrier", index, f"{barrier.arrived} threads come to barrier {number}, which is for {expected}")
@@ -171,7 +171,9 @@ def _named(run: Execution, index: int, number: int, expected: int, weight: int) 
         passed = barrier.clock
         passed.extend([0] * (barrier.component + 1 - len(passed)))
         passed[barrier.component] = barrier.complete
-        barrier.passed, barrier.clock, barrier.arrived = passed, [*passed], 0
+        barrier.clock, barrier.arrived = [*passed], 0
+        barrier.released |= dict.fromkeys(barrier.waiting, passed)
+        barrier.waiting.clear()
     return barrier
 
 
@@ -190,13 +192,13 @@ def _barrier(run: Execution, index: int) -> bool:
 
 def _synchronise(run: Execution, index: int, number: int, expected: int, weight: int) -> bool:
     barrier = run.named.get((_CLUSTER if number == _CLUSTER else run.warps[index].block, number))
-    if barrier is None or index not in barrier.inside:
+    if barrier is None or not barrier.has(index):
         barrier = _named(run, index, number, expected, weight)
         assert barrier is not None
-    if barrier.complete <= barrier.inside[index]:
+    passed = barrier.released.pop(index, None)
+    if passed is None:
         return False
-    del barrier.inside[index]
-    join(run.clocks[index], barrier.passed)
+    join(run.clocks[index], passed)
     return True
 
 
@@ -204,13 +206,14 @@ def _barrier_arrive(run: Execution, index: int) -> bool:
     number, expected = _numbered(run, index)
     barrier = _named(run, index, number, expected, WARP)
     if barrier is not None:
-        barrier.inside.pop(index, None)
+        barrier.waiting.discard(index)
+        barrier.released.pop(index, None)
     return True
 
 
 def _cluster_arrive(run: Execution, index: int) -> bool:
     before = run.named.get((_CLUSTER, _CLUSTER))
-    if before is not None and index in before.inside:
+    if before is not None and before.has(index):
         run.report("barrier", index, f"{run.who(index)} arrives at the cluster's barrier twice without a wait between")
     _named(run, index, _CLUSTER, len(run.warps), 1)
     return True
@@ -218,7 +221,7 @@ def _cluster_arrive(run: Execution, index: int) -> bool:
 
 def _cluster_wait(run: Execution, index: int) -> bool:
     barrier = run.named.get((_CLUSTER, _CLUSTER))
-    if barrier is None or index not in barrier.inside:
+    if barrier is None or not barrier.has(index):
         run.report("barrier", index, f"{run.who(index)} waits at the cluster's barrier without an arrival before")
         return True
     return _synchronise(run, index, _CLUSTER, len(run.warps), 1)

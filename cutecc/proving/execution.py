@@ -137,6 +137,9 @@ class Execution:
         for clock in self.clocks:
             join(everybody, clock)
         for barrier in self.mbarriers.values():
+            for arrival in self.unseen(barrier)[:1]:
+                text = f"{self.who(arrival.warp)} may arrive at a barrier of a block that has exited"
+                self.report("drain", arrival.warp, text, arrival.operation, barrier.operation)
             known = everybody[barrier.component] if barrier.component < len(everybody) else 0
             if barrier.bytes:
                 self.report("arrivals", 0, f"{barrier.bytes} bytes are announced and never copied", barrier.operation)
@@ -295,6 +298,10 @@ class Execution:
             text = f"{self.who(index)} may arrive one phase too early: nothing orders that after the phase before"
             self.report("phase", index, text, other=barrier.operation)
         join(barrier.arrived, clock)
+        if arrivals and self.warps[index].block != self.warps[barrier.initialised[0]].block:
+            operation = self.warps[index].event
+            assert operation is not None
+            barrier.remote[index] = Waiter(index, clock[index], operation)
         barrier.missing -= arrivals
         barrier.bytes += announced
         if barrier.missing < 0:
@@ -302,6 +309,16 @@ class Execution:
             self.report("arrivals", index, text, other=barrier.operation)
             barrier.missing = 0
         self._complete(index, barrier)
+
+    def unseen(self, barrier: Mbarrier) -> list[Waiter]:
+        """Arrivals from other blocks that nobody knows of in the barrier's own: it may have exited before."""
+        if barrier.remote:
+            block = self.warps[barrier.initialised[0]].block
+            there = [index for index, warp in enumerate(self.warps) if warp.block == block]
+            for warp, arrival in [*barrier.remote.items()]:
+                if any(self.knows(index, warp) >= arrival.value for index in there):
+                    del barrier.remote[warp]
+        return [*barrier.remote.values()]
 
     def _complete(self, index: int, barrier: Mbarrier) -> None:
         if barrier.missing or barrier.bytes:

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import lcm
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from cutecc.errors import SourceLocation
 from cutecc.proving.exploring import Assumed, Found, Number, explore, steady_state
+from cutecc.proving.formulas import Formula
 from cutecc.proving.numbers import Key, NeedsPeriod, Numbers, Residue
 from cutecc.proving.problems import Problem
 from cutecc.proving.states import States
+from cutecc.proving.symbols import formulas_of
 from cutecc.proving.values import DependsOnPeriod, Symbol
 from cutecc.proving.warps import NotKnown, Program
 from cutecc.proving.windows import Steady
+
+if TYPE_CHECKING:
+    from cutecc.proving.witness import Witness
 
 Answer = Literal["proved", "refuted", "suspicious", "cannot tell"]
 
@@ -46,6 +52,14 @@ class Proof:
     """Preconditions: numbers of a launch that are at least this."""
     below: dict[str, list[Problem]] = field(default_factory=dict[str, list[Problem]])
     """What is wrong with a launch that does not meet the precondition."""
+    formulas: dict[str, Formula] = field(default_factory=dict[str, "Formula"])
+    """How the numbers are computed that are told, by their names."""
+    witness: Witness | None = None
+    """Of `refuted`: a run that shows it."""
+    tried: list[str] = field(default_factory=list[str])
+    """What was run to find a witness, and found nothing."""
+    preconditions: dict[str, str] = field(default_factory=dict[str, str])
+    """Of the numbers of `least`, the same in the user's names: `K at least 1`."""
     states: int = 0
     events: int = 0
     seconds: float = 0.0
@@ -57,6 +71,8 @@ class Proof:
             found |= {"reason": self.reason, "location": _place(self.location)}
         found |= {"problems": [_problem(each) for each in self.problems], "sizes": self.sizes, "least": self.least}
         found["below"] = {name: [_problem(each) for each in problems] for name, problems in self.below.items()}
+        found |= {"preconditions": self.preconditions, "tried": self.tried}
+        found["witness"] = None if self.witness is None else self.witness.to_dict()
         return found | {"states": self.states, "events": self.events, "seconds": round(self.seconds, 3)}
 
 
@@ -108,14 +124,29 @@ class _Proving:
             if zero is None:
                 proof.answer, proof.problems = "suspicious", found.problems
                 proof.sizes = dict(_sizes(found.numbers))
+                proof.formulas = dict(self._formulas(found.numbers))
                 return
             # Sizes of zero are often nobody's: it may be right from there on.
             self._least[zero] = 1
             proof.below[str(zero)] = found.problems
         proof.least = {str(number): least for number, least in self._least.items()}
+        proof.formulas = dict(self._formulas(Assumed(self._least).numbers()))
         proof.answer = "proved" if found.is_complete else "cannot tell"
         if not found.is_complete:
             proof.reason = f"there are more than {proof.states:,} states, and the time is over"
+
+    def _formulas(self, numbers: Numbers) -> Iterator[tuple[str, Formula]]:
+        """How the numbers of a run, as `_sizes` names them, are computed: for a block of the first cluster."""
+        formulas = formulas_of(self._program.skeleton)
+        for key in numbers.bounds:
+            if isinstance(key.what, Symbol):
+                formula = formulas.get(key.what)
+            else:
+                parts = [formulas.get(each) for each in (key.what.end, numbers.strides.get(key.what)) if each]
+                known = tuple(each for each in parts if each is not None)
+                formula = Formula("arith.ceildivsi", (), known) if len(known) == 2 else None
+            if formula is not None:
+                yield str(key), formula
 
     def _zero(self, numbers: Numbers) -> Number | None:
         """A number that is zero, which could be left out as a precondition."""
@@ -146,9 +177,7 @@ class _Proving:
         while True:
             try:
                 steady = self._steady(symbol, factor)
-                if steady is None:
-                    return Found(is_complete=False)
-                return self._numbers(symbol, steady)
+                return self._unsteady(symbol) if steady is None else self._numbers(symbol, steady)
             except NeedsPeriod as needed:
                 factor = lcm(factor, needed.factor)
             except DependsOnPeriod:
@@ -159,6 +188,20 @@ class _Proving:
     def _steady(self, symbol: Symbol, factor: int) -> Steady | None:
         found = steady_state(self._program, self._states, symbol, _LONG, factor)
         return found and Steady(found.first, lcm(factor, found.period))
+
+    def _unsteady(self, symbol: Symbol) -> Found:
+        """Of a loop that comes to no steady state: all runs, or the least number that something is wrong with."""
+        first, found = self._least.get(symbol, 0), Found(is_complete=False)
+        with suppress(NeedsPeriod):
+            found = self._explore(Assumed(self._least), (time.monotonic() + self._deadline) / 2)
+            if found.problems or found.is_complete:
+                return found
+        others = {each: least for each, least in self._least.items() if each != symbol}
+        for number in range(first, first + _LONG):
+            found = self._explore(Assumed(others, {symbol: number}), self._deadline)
+            if found.problems or not found.is_complete:
+                return found
+        return replace(found, is_complete=False)
 
     def _numbers(self, symbol: Symbol, steady: Steady) -> Found:
         total = Found()

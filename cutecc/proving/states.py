@@ -229,7 +229,7 @@ def _knowledge(run: Execution, live: Sequence[int]) -> tuple[dict[int, Hashable]
     for barrier in run.mbarriers.values():
         points.setdefault(barrier.component, set()).update((barrier.complete - 1, barrier.complete))
         points.setdefault(barrier.initialised[0], set()).add(barrier.initialised[1])
-        for waiter in barrier.waiters:
+        for waiter in (*barrier.waiters, *run.unseen(barrier)):
             points.setdefault(waiter.warp, set()).add(waiter.value)
     for barrier in run.named.values():
         points.setdefault(barrier.component, set()).add(barrier.complete)
@@ -251,13 +251,14 @@ def _knowledge(run: Execution, live: Sequence[int]) -> tuple[dict[int, Hashable]
         (
             address, each.complete % 2, each.missing, each.bytes, ranks(each.arrived), ranks(each.passed),
             tuple(sorted((waiter.warp, rank(waiter.warp, waiter.value)) for waiter in each.waiters)),
+            tuple(sorted((waiter.warp, rank(waiter.warp, waiter.value)) for waiter in each.remote.values())),
         )
         for address, each in sorted(run.mbarriers.items())
     )  # fmt: skip
     named = tuple(
         (
-            key, each.arrived, each.expected, ranks(each.clock), ranks(each.passed),
-            tuple(sorted((index, each.complete - phase) for index, phase in each.inside.items())),
+            key, each.arrived, each.expected, ranks(each.clock), tuple(sorted(each.waiting)),
+            tuple(sorted((index, ranks(clock)) for index, clock in each.released.items())),
         )
         for key, each in sorted(run.named.items())
     )  # fmt: skip

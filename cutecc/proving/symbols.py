@@ -7,9 +7,13 @@ becomes a symbol, and what it is made of is forgotten.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import cast
 
+from cutecc.proving.formulas import Formula, offset_in
 from cutecc.proving.kernel import Block, Kernel, Operation
 from cutecc.proving.skeleton import Skeleton
 from cutecc.proving.values import Symbol
@@ -24,6 +28,7 @@ _POSITIVE = ("nvvm.read.ptx.sreg.nctaid", "nvvm.read.ptx.sreg.nclusterid")
 _SIZE_BITS = (32, 64)
 _TRANSPARENT = ("nvvm.shfl.sync",)
 """Of what all lanes have the same, the same."""
+_POSITION = re.compile(r"(?<=[ ,:])\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +57,48 @@ class _Class:
 
 def symbols_of(skeleton: Skeleton) -> dict[int, Symbol]:
     """The values of a skeleton that are symbols."""
+    return {value: symbol for symbol, each in _symbols(skeleton) for value in each.values}
+
+
+def formulas_of(skeleton: Skeleton) -> dict[Symbol, Formula]:
+    """How the symbols of a skeleton are computed, of those whose parameters are told apart."""
+    found: dict[Symbol, Formula] = {}
+    for symbol, each in _symbols(skeleton):
+        with suppress(ValueError):
+            found[symbol] = _formula(skeleton.kernel, each, {})
+    return found
+
+
+def _formula(kernel: Kernel, each: _Class, known: dict[_Class, Formula]) -> Formula:
+    """Raises `ValueError` for a parameter of a type that is none."""
+    if each not in known:
+        parts = tuple(_formula(kernel, part, known) for part in each.made_of)
+        width = kernel.widths.get(each.values[0], 32)
+        known[each] = Formula(*_meaning(kernel, each), parts, width)
+    return known[each]
+
+
+def _meaning(kernel: Kernel, each: _Class) -> tuple[str, tuple[int | str, ...]]:
+    name, attributes = each.key.name, each.key.attributes
+    if name == "arith.constant":
+        return "constant", (int(str(attributes[0])),)
+    if name == "argument":
+        return "parameter", (kernel.arguments.index(int(str(attributes[0]))), 0)
+    if name == "llvm.extractvalue":
+        argument, position = int(str(attributes[0])), [int(each) for each in _POSITION.findall(str(attributes[1]))]
+        return "parameter", (argument, offset_in(kernel.types[kernel.arguments[argument]], position))
+    if each.is_leaf:
+        return "register", (name.removeprefix("nvvm.read.ptx.sreg."),)
+    index, plain = attributes
+    predicate = dict(cast("tuple[tuple[str, str], ...]", plain)).get("predicate", "")
+    return name, (cast("int", index), predicate)
+
+
+def _symbols(skeleton: Skeleton) -> Iterator[tuple[Symbol, _Class]]:
     kernel = skeleton.kernel
     numbering = _Numbering(skeleton)
     for value in skeleton.deciding:
         numbering.class_of(value).decides = True
-    found: dict[int, Symbol] = {}
     covered: set[_Class] = set()
     names: dict[str, int] = {}
     # What is made of most comes first.
@@ -65,9 +107,8 @@ def symbols_of(skeleton: Skeleton) -> dict[int, Symbol]:
             continue
         name = _name(each, names)
         symbol = Symbol(name, all(leaf.startswith("nct") or leaf.startswith("nclu") for leaf in each.leaves))
-        found |= dict.fromkeys(each.values, symbol)
         covered |= set(_below(each))
-    return found
+        yield symbol, each
 
 
 def _is_size(kernel: Kernel, each: _Class) -> bool:
