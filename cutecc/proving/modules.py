@@ -8,6 +8,7 @@ from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.passes.pipeline import Pipeline
 from cutecc.passes.pipelines import named_pipeline
 from cutecc.proving.kernel import Atoms, read_kernels
+from cutecc.proving.pictured import skeletons_of
 from cutecc.proving.proof import Proof, prove
 from cutecc.proving.skeleton import skeleton_of
 from cutecc.proving.warps import program_of
@@ -39,5 +40,8 @@ def prove_module(data: bytes, target: str, seconds: float, lir: bool = False) ->
         run(Pipeline(whole.passes[: whole.position(LAST) + 1]), module)
         proofs: list[Proof] = []
         for kernel in read_kernels(module, atoms):
-            proofs.append(prove(program_of(skeleton_of(kernel)), seconds))
+            program = program_of(skeleton_of(kernel))
+            proof = prove(program, seconds)
+            proof.skeleton = skeletons_of(program)
+            proofs.append(proof)
         return proofs

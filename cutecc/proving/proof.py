@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from math import lcm
 from typing import Any, Literal
 
+import msgspec
+
 from cutecc.errors import SourceLocation
 from cutecc.proving.exploring import Assumed, Found, Number, explore, steady_state
 from cutecc.proving.problems import Problem
@@ -15,6 +17,7 @@ from cutecc.proving.states import States
 from cutecc.proving.values import DependsOnPeriod, Key, NeedsPeriod, Numbers, Residue, Symbol
 from cutecc.proving.warps import NotKnown, Program
 from cutecc.proving.windows import Steady
+from cutecc.report.skeleton import Skeleton
 
 Answer = Literal["proved", "refuted", "suspicious", "cannot tell"]
 
@@ -46,6 +49,8 @@ class Proof:
     states: int = 0
     events: int = 0
     seconds: float = 0.0
+    skeleton: list[Skeleton] = field(default_factory=list[Skeleton])
+    """The run that stands for all, in parts, for people to look at."""
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -54,7 +59,8 @@ class Proof:
             found |= {"reason": self.reason, "location": _place(self.location)}
         found |= {"problems": [_problem(each) for each in self.problems], "sizes": self.sizes, "least": self.least}
         found["below"] = {name: [_problem(each) for each in problems] for name, problems in self.below.items()}
-        return found | {"states": self.states, "events": self.events, "seconds": round(self.seconds, 3)}
+        found |= {"states": self.states, "events": self.events, "seconds": round(self.seconds, 3)}
+        return found | {"skeleton": msgspec.to_builtins(self.skeleton)}
 
 
 def _place(location: SourceLocation | None) -> dict[str, Any] | None:
