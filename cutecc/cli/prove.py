@@ -12,8 +12,10 @@ import click
 
 from cutecc.cli.console import Console
 from cutecc.cli.failures import failures_as_json
+from cutecc.cli.files import check_output
 from cutecc.cli.inputs import KernelFile, choose
 from cutecc.cli.main import EXIT_UNCHECKED
+from cutecc.cli.proof_picture import draw_proofs
 from cutecc.config import Settings
 from cutecc.errors import UsageError
 
@@ -25,6 +27,7 @@ _EPILOG = """\b
 Examples:
   cutecc prove examples/gemm.py
   cutecc prove kernels/*.py --target sm_90a --json
+  cutecc prove examples/gemm.py --picture gemm.svg
 
 Status 0: all are proved; 1: something is wrong, or suspicious; 2: a kernel could not be proved, for the reason that is
 said. docs/proving.md says what a proof rests on.
@@ -37,6 +40,12 @@ said. docs/proving.md says what a proof rests on.
 @click.option("--entry", metavar="EXPR", help="What to compile, in the file's namespace: 'Gemm(tile=(128, 128))'.")
 @click.option("--target", metavar="NAME", help="The GPU target, such as sm_90a.")
 @click.option("--seconds", type=click.FloatRange(0), default=60.0, show_default=True, help="For each kernel, at most.")
+@click.option(
+    "--picture",
+    type=click.Path(path_type=Path),
+    metavar="FILE.svg",
+    help="Draw who does what, and who waits for whom, in one period of the pipeline.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.pass_context
 def prove(context: click.Context, inputs: tuple[str, ...], **values: Any) -> None:
@@ -45,10 +54,13 @@ def prove(context: click.Context, inputs: tuple[str, ...], **values: Any) -> Non
     Runs nothing and needs no GPU. What is wrong is told at its line, with the numbers of a launch that shows it; what
     cannot be told, with the reason.
     """
+    check_output(values["picture"])
     proofs: list[tuple[str, Proof]] = []
     with failures_as_json(values["as_json"]):
         for text in inputs:
             proofs += [(text, proof) for proof in _proofs(text, values)]
+        if values["picture"]:
+            draw_proofs([proof for _, proof in proofs], values["picture"])
     if values["as_json"]:
         click.echo(json.dumps([{"file": text, **proof.to_dict()} for text, proof in proofs], indent=2))
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ class Barriers:
     """
 
     def __init__(self, run: Recording, uses: Mapping[int, str]) -> None:
+        self._blocks = prod(run.program.kernel.cluster)
         arrays: dict[tuple[str, object], list[int]] = {}
         offsets = sorted({*map(_offset, run.mbarriers)})
         operations = {_offset(address): each.operation for address, each in run.mbarriers.items()}
@@ -49,8 +51,10 @@ class Barriers:
         blocks = sorted(key >> _BLOCK for key in keys if isinstance(key, int))
         if blocks == [block]:
             return name, slot
+        if len(blocks) == self._blocks:
+            return f"{name} in all blocks", slot
         where = "block" if len(blocks) == 1 else "blocks"
-        return f"{name} of {where} {' and '.join(map(str, blocks))}", slot
+        return f"{name} of {where} {', '.join(map(str, blocks))}", slot
 
 
 def uses_of(run: Recording) -> dict[int, str]:

@@ -24,6 +24,8 @@ class Event(msgspec.Struct, omit_defaults=True):
     slot: int | None = None
     """Of an mbarrier that is one of several: which one."""
     times: int = 1
+    warps: list[int] = []
+    """Those that do it, where not all of the lane do."""
     file: str = ""
     line: int = 0
     """Of the user's Python, from 1; 0 where it is not known."""
