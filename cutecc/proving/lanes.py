@@ -149,19 +149,20 @@ class Lanes:
         return mbarrier(phase[0]) if isinstance(phase[0], int) else str(phase[0])
 
     def _others(self) -> Iterator[str]:
-        """Warps that do nothing in this part."""
-        idle = [index for index in range(len(self._run.warps)) if index not in self._shown]
-        waiting: dict[tuple[int, str], list[int]] = {}
-        for index in idle:
-            warp = self._run.warps[index]
+        """Warps that do nothing in this part, and where those wait that never go on."""
+        run = self._run
+        is_stuck = any(each.kind == "deadlock" for each in run.problems)
+        found: dict[tuple[int, str], list[int]] = {}
+        for index, warp in enumerate(run.warps):
             if warp.event is None:
-                what = "have ended"
+                what = "" if index in self._shown else "have ended"
             else:
-                line = warp.event.location.line if warp.event.location else None
-                what = "wait" + (f" at line {line}" if line else "")
-            waiting.setdefault((warp.block, what), []).append(warp.number)
-        for (block, what), numbers in waiting.items():
-            where = f"block {block}: " if prod(self._run.program.kernel.cluster) > 1 else ""
+                at = f" at line {warp.event.location.line}" if warp.event.location else ""
+                what = f"wait for ever{at}" if is_stuck else "" if index in self._shown else f"wait{at}"
+            if what:
+                found.setdefault((warp.block, what), []).append(warp.number)
+        for (block, what), numbers in found.items():
+            where = f"block {block}: " if prod(run.program.kernel.cluster) > 1 else ""
             yield f"{where}{LaneGroup('warp', tuple(numbers)).title}: {what}"
 
     # Events

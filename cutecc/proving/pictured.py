@@ -116,7 +116,8 @@ def _period(program: Program, symbol: Symbol, factor: int) -> Lanes | None:
         except NotKnown:
             return None
         if (found := run.window.first) is None:
-            return None
+            is_stuck = any(each.kind == "deadlock" for each in run.problems)
+            return Lanes(run, run.events_of, "up to where nobody goes on", is_period=False) if is_stuck else None
         steps = _fewest_steps(run, found)
         shown = {
             warp: run.events_of[warp][turns.events(found.first, found.first + steps)]

@@ -63,3 +63,11 @@ class Skeleton(msgspec.Struct):
     edges: list[Edge]
     others: list[str]
     """Warps without an event in it."""
+
+    def check(self) -> None:
+        """Raise `ValueError` where an edge leads to no event."""
+        sizes = [len(each.events) for each in self.lanes]
+        for edge in self.edges:
+            for lane, place in (edge.to, edge.start or edge.to, (edge.lane or 0, 0)):
+                if not (0 <= lane < len(sizes) and 0 <= place < sizes[lane]):
+                    raise ValueError(f"an edge leads to event {place} of lane {lane}, which is not there")

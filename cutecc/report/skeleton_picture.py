@@ -38,6 +38,7 @@ class Head(msgspec.Struct):
 class Box(msgspec.Struct):
     """An event."""
 
+    lane: int
     x: float
     y: float
     width: float
@@ -58,6 +59,8 @@ class Arrow(msgspec.Struct):
     role: str
     """`copy` or `arrive`, by what completes it; `barrier` where all wait for each other; `before` the period."""
     tip: str
+    ends: list[int]
+    """The boxes that it is between, by number."""
 
 
 class Drawing(msgspec.Struct):
@@ -120,7 +123,7 @@ class _Layout:
         letters = int((self._lane - 10) / _LETTER) - len(times)
         text = event.text if len(event.text) <= letters else f"{event.text[: letters - 1]}…"
         tip = f"{self._skeleton.lanes[lane].title}: {in_words(event)}"
-        return Box(self._x(lane), y, self._lane, _BOX, event.kind, f"{text}{times}", tip, event.file, event.line)
+        return Box(lane, self._x(lane), y, self._lane, _BOX, event.kind, f"{text}{times}", tip, event.file, event.line)
 
     def _arrows(self) -> Iterator[Arrow]:
         edges = self._skeleton.edges
@@ -147,15 +150,15 @@ class _Layout:
         (end, _), bottom = self._side(to, start), self._y(to)
         if start[0] == to[0]:
             d = f"M{x:g} {y:g}C{x + 26:g} {y:g} {end + 26:g} {bottom:g} {end + 2:g} {bottom:g}"
-            return Arrow(d + _head(end + 1, bottom, -1), role, tip)
+            return Arrow(d + _head(end + 1, bottom, -1), role, tip, self._ends(start, to))
         bend = min(40.0, abs(end - x) / 2)
         d = f"M{x:g} {y:g}C{x + way * bend:g} {y:g} {end - way * bend:g} {bottom:g} {end - way * 2:g} {bottom:g}"
-        return Arrow(d + _head(end - way, bottom, way), role, tip)
+        return Arrow(d + _head(end - way, bottom, way), role, tip, self._ends(start, to))
 
     def _line(self, start: Node, to: Node) -> Arrow:
         (x, _), (end, _) = self._side(start, to), self._side(to, start)
         tip = f"{self._name(start)} and {self._name(to)} wait for each other"
-        return Arrow(f"M{x:g} {self._y(start):g}L{end:g} {self._y(to):g}", "barrier", tip)
+        return Arrow(f"M{x:g} {self._y(start):g}L{end:g} {self._y(to):g}", "barrier", tip, self._ends(start, to))
 
     def _from_before(self, edge: Edge) -> Iterator[Arrow]:
         """A short arrow from the side that it came from."""
@@ -165,12 +168,17 @@ class _Layout:
         whose = "others" if edge.lane is None else self._skeleton.lanes[edge.lane].title
         tip = f"{self._name(edge.to)} waits for what {whose} did before this"
         start = x - way * _STUB
-        yield Arrow(f"M{start:g} {y - 8:g}L{x - way * 2:g} {y:g}" + _head(x - way, y, way), "before", tip)
+        d = f"M{start:g} {y - 8:g}L{x - way * 2:g} {y:g}" + _head(x - way, y, way)
+        yield Arrow(d, "before", tip, self._ends(edge.to))
 
     def _side(self, node: Node, other: Node) -> tuple[float, int]:
         """Where an edge leaves a box to get to another one, and which way it goes there."""
         is_right = self._columns[other[0]] >= self._columns[node[0]]
         return self._x(node[0]) + (self._lane if is_right else 0), 1 if is_right else -1
+
+    def _ends(self, *nodes: Node) -> list[int]:
+        """The numbers of boxes."""
+        return [sum(len(each.events) for each in self._skeleton.lanes[:lane]) + place for lane, place in nodes]
 
     def _event(self, node: Node) -> Event:
         return self._skeleton.lanes[node[0]].events[node[1]]

@@ -10,7 +10,7 @@ import pytest
 from cutecc.cli.inputs import KernelFile, choose
 from cutecc.compilation.from_file import trace_apart
 from cutecc.config import Settings
-from cutecc.proving.modules import prove_module
+from cutecc.proving.modules import prove_apart
 from cutecc.proving.proof import Proof
 from cutecc.report.skeleton import Lane, Skeleton
 
@@ -18,12 +18,12 @@ ROOT = Path(__file__).resolve().parents[3]
 STAGES = 4
 
 
-def proof_of(file: str) -> Proof:
+def proof_of(file: str | Path) -> Proof:
     chosen = choose(str(ROOT / file), (), None, "sm_90a", Settings.from_environment())
     assert isinstance(chosen, KernelFile)
     traced = trace_apart(replace(chosen.request, target="sm_90a", locations=True))
     # What is shown does not depend on how long there is to prove it.
-    (proof,) = prove_module(traced.bytecode, "sm_90a", 0.0)
+    (proof,) = prove_apart(traced.bytecode, "sm_90a", 0.0)
     return proof
 
 
@@ -105,3 +105,14 @@ def test_blocks_of_a_cluster_have_lanes_of_their_own() -> None:
     ]
     arrivals = {each.barrier for each in period.lanes[0].events if each.kind == "arrive"}
     assert arrivals == {f"empty[{slot}] in all blocks" for slot in range(STAGES)}
+
+
+def test_a_run_that_comes_to_no_end_is_shown_up_to_there(tmp_path: Path) -> None:
+    text = (ROOT / "examples" / "gemm.py").read_text()
+    wrong = text.replace("mbarrier_arrive(empty + previous)", "mbarrier_arrive(empty + stage)")
+    assert wrong != text
+    (tmp_path / "gemm.py").write_text(wrong)
+    (skeleton,) = proof_of(tmp_path / "gemm.py").skeleton
+    assert skeleton.title == "up to where nobody goes on"
+    line = 1 + text[: text.index("mbarrier_wait(full + stage")].count("\n")
+    assert f"warps 0-7: wait for ever at line {line}" in skeleton.others
