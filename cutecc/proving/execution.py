@@ -118,6 +118,7 @@ class Execution:
                 return
             self.events += 1
             self.idle = -1
+            self.happened(index, event)
             warp.proceed()
 
     def _end(self) -> None:
@@ -178,6 +179,9 @@ class Execution:
                 missing = f"{barrier.missing} arrivals and {barrier.bytes} bytes"
                 return f"of an mbarrier with {barrier.complete} complete phases {missing} are missing"
         return f"{event.name.removeprefix('nvvm.')} of too few"
+
+    def happened(self, index: int, event: Operation) -> None:
+        """A warp's event has happened; for runs that keep their events."""
 
     # What effects are made of.
 

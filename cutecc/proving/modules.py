@@ -12,6 +12,7 @@ from cutecc.passes.pipeline import Pipeline
 from cutecc.passes.pipelines import named_pipeline, uses_lir, uses_pyir
 from cutecc.proving.exploring import Assumed, Found, explore
 from cutecc.proving.kernel import Atoms, read_kernels
+from cutecc.proving.pictured import skeletons_of
 from cutecc.proving.proof import Proof, prove
 from cutecc.proving.skeleton import skeleton_of
 from cutecc.proving.states import States
@@ -43,7 +44,9 @@ def prove_module(data: bytes, target: str, seconds: float) -> list[Proof]:
     with fresh_context():
         for number, program in enumerate(programs(data, target)):
             with _Searches(data, target, number) as searches:
-                proofs.append(prove(program, seconds, searches))
+                proof = prove(program, seconds, searches)
+            proof.skeleton = skeletons_of(program)
+            proofs.append(proof)
     return proofs
 
 
