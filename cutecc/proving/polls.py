@@ -81,7 +81,7 @@ def _negates(operation: Operation, uses: _Uses) -> bool:
         return values[0] == 1
     if operation.name != "arith.cmpi":
         return False
-    predicate = PREDICATES[operation.attributes["predicate"]]
+    predicate = PREDICATES[int(operation.attributes["predicate"])]
     return (predicate, values[0]) in (("eq", 0), ("ne", 1))
 
 
