@@ -16,7 +16,7 @@ from math import gcd, lcm
 
 from cutecc.proving.kernel import Block, Operation, all_operations
 from cutecc.proving.signs import not_negative
-from cutecc.proving.skeleton import STRUCTURED, Skeleton, is_event
+from cutecc.proving.skeleton import STRUCTURED, Skeleton, is_event, operands_of
 from cutecc.proving.symbols import symbols_of
 from cutecc.proving.values import PREDICATES
 
@@ -98,7 +98,7 @@ class _Demands:
             if operation in self._kept:
                 yield from self._of_structure(operation)
         elif is_event(self._kernel, operation):
-            yield from ((value, ALL) for value in operation.operands)
+            yield from ((value, ALL) for value in operands_of(self._kernel, operation))
         else:
             yield from self._of_arithmetic(operation)
 

@@ -151,13 +151,19 @@ class Execution:
 
     def _look_at_exits(self) -> None:
         """Whoever accesses another block's shared memory is done before that block exits: one of its warps knows it."""
+        if prod(self.program.kernel.cluster) == 1:
+            return
+        looked: set[tuple[int, Record]] = set()
         for start, writes, reads in self.memory.open(self.known_to_all(range(len(self.warps)))):
-            owner = [index for index, warp in enumerate(self.warps) if warp.block == block_of(start)]
-            for record in (*writes, *reads) if start < TENSOR else ():
+            block = block_of(start)
+            others = {(block, each) for each in (*writes, *reads) if self.warps[each.warp].block != block}
+            for _, record in others - looked if start < TENSOR else ():
+                owner = (index for index, warp in enumerate(self.warps) if warp.block == block)
                 known = any(self.knows(index, record.component) >= record.value for index in owner)
-                if record.warp not in owner and not known and not record.is_in_doubt:
-                    text = f"block {block_of(start)} may exit while {self.who(record.warp)} accesses its shared memory"
+                if not known and not record.is_in_doubt:
+                    text = f"block {block} may exit while {self.who(record.warp)} accesses its shared memory"
                     self.report("drain", record.warp, text, record.operation)
+            looked |= others
 
     def _is_open(self, barrier: Mbarrier) -> list[bool]:
         """Whether copies that complete at a barrier are not known to be over."""

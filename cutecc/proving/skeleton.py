@@ -13,6 +13,7 @@ _READS = re.compile(r"ld\.(?:volatile|acquire|relaxed)|atom\.")
 _LOOPS = ("scf.for", "scf.while")
 STRUCTURED = ("scf.if", *_LOOPS)
 _SHARED = ("!llvm.ptr<3>", "!llvm.ptr<7>")
+_GLOBAL = "!llvm.ptr<1>"
 _SILENT = (
     *("nvvm.fence", "nvvm.setmaxregister", "nvvm.prefetch", "nvvm.bar.warp.sync", "nvvm.wgmma.fence.aligned"),
     *(
@@ -86,7 +87,7 @@ class _Slicing:
         events = list(self._look_at(kernel.body, None))
         for event in events:
             self._keep(event)
-            self._decide(*_operands(kernel, event))
+            self._decide(*operands_of(kernel, event))
         while self._due:
             self._follow(self._due.pop())
 
@@ -202,9 +203,10 @@ def _carried_from(loop: Operation, index: int, block: int) -> Iterator[int]:
         yield loop.blocks[0].operations[-1].operands[1 + index]
 
 
-def _operands(kernel: Kernel, event: Operation) -> list[int]:
+def operands_of(kernel: Kernel, event: Operation) -> list[int]:
     """Of an event: addresses, counts and descriptors, not data."""
-    integers = [value for value in event.operands if value in kernel.widths]
+    # Where global memory is accessed makes no difference.
+    integers = [value for value in event.operands if value in kernel.widths and kernel.types[value] != _GLOBAL]
     if event.name == "llvm.store":
         return event.operands[1:2]
     if event.name == "llvm.inline_asm":

@@ -71,3 +71,24 @@ def test_a_copy_brings_its_bytes(announced: int, answer: str) -> None:
     %loaded = llvm.load %tile : !llvm.ptr<3> -> i32
 """
     assert proof_of(body).answer == answer
+
+
+def test_where_a_copy_comes_from_makes_no_difference() -> None:
+    # The loop's counter is a coordinate, or an address of global memory: states come again all the same.
+    body = f"""    scf.if %is_first {{ nvvm.mbarrier.init %bar0, %c1 : !llvm.ptr<3>, i32 }}
+    nvvm.barrier
+    %bytes = arith.constant 64 : i32
+    %last = scf.for %step = %c0 to %n step %c1 iter_args(%phase = %c0) -> (i32) : i32 {{
+      %from = llvm.getelementptr %x[%step] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
+      scf.if %is_first {{
+        %token = nvvm.mbarrier.arrive.expect_tx %bar0, %c64 : !llvm.ptr<3>, i32 -> i64
+        {COPY.replace("%x", "%from")}
+      }}
+      {wait(0, "%phase")}
+      %loaded = llvm.load %tile : !llvm.ptr<3> -> i32
+      nvvm.barrier
+      %other = arith.xori %phase, %c1 : i32
+      scf.yield %other : i32
+    }}
+"""
+    assert proof_of(body).answer == "proved"
