@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import operator
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cutecc.proving import values
@@ -24,7 +23,7 @@ _FUNCTIONS = {
 }  # fmt: skip
 _PERIODIC = tuple(f"arith.{name}" for name in ("divsi", "divui", "remsi", "remui", "shli", "shrui", "shrsi"))
 """Of what grows, they may need to know a period."""
-_BITWISE = {"arith.andi": "and_", "arith.ori": "or_", "arith.xori": "xor"}
+_BITWISE = {"arith.andi": "and", "arith.ori": "or", "arith.xori": "xor"}
 _EXTREMES = {"arith.minsi": "slt", "arith.minui": "slt", "arith.maxsi": "sgt", "arith.maxui": "sgt"}
 _SAME = (
     *("arith.extsi", "arith.index_cast", "arith.index_castui", "llvm.ptrtoint", "llvm.inttoptr"),
@@ -39,45 +38,47 @@ _BLOCK = 24
 _HALF = (1 << 32) - 1
 
 
-def compiled(operations: Sequence[Operation], kernel: Kernel) -> Code:
+def compiled(operations: Sequence[Operation], kernel: Kernel, carried: Collection[int]) -> Code:
     """One function that does what the operations do, one after the other."""
     names: dict[str, Any] = {
         **{name: getattr(values, name) for name in ("add", "subtract", "multiply", "divide", "remainder", "select")},
-        **{name: getattr(values, name) for name in ("shift_left", "shift_right", "compare", "bitwise")},
-        **{name: getattr(operator, name) for name in _BITWISE.values()},
+        **{
+            name: getattr(values, name) for name in ("shift_left", "shift_right", "compare", "compare_fixed", "bitwise")
+        },
         **{"UNKNOWN": UNKNOWN, "unsigned": _unsigned, "truncated": _truncated, "register": _register},
         **{"first_lane": _first_lane, "mapped": _mapped, "elected": _elected, "half": _half, "with_half": _with_half},
         "BASE": _BASE,
     }
-    lines = [f"    e[{result}] = {text}" for each in operations for result, text in _lines(each, kernel)]
+    lines = [f"    e[{result}] = {text}" for each in operations for result, text in _lines(each, kernel, carried)]
     exec("def code(e, w):\n" + "\n".join(lines or ["    pass"]), names)
     return names["code"]
 
 
-def _lines(operation: Operation, kernel: Kernel) -> list[tuple[int, str]]:
+def _lines(operation: Operation, kernel: Kernel, carried: Collection[int]) -> list[tuple[int, str]]:
     if len(operation.results) != 1:
         return [(result, "UNKNOWN") for result in operation.results]
-    return [(operation.results[0], _text(operation, kernel) or "UNKNOWN")]
+    return [(operation.results[0], _text(operation, kernel, carried) or "UNKNOWN")]
 
 
-def _text(operation: Operation, kernel: Kernel) -> str | None:
+def _text(operation: Operation, kernel: Kernel, carried: Collection[int]) -> str | None:
     name, attributes = operation.name, operation.attributes
     given = [f"e[{value}]" for value in operation.operands]
+    compare = "compare" if any(value in carried for value in operation.operands) else "compare_fixed"
     if name in _FUNCTIONS:
         numbers = ["w.numbers"] if name in _PERIODIC else []
         return f"{_FUNCTIONS[name]}({', '.join([*given, *numbers])})"
     if name in _BITWISE:
-        return f"bitwise({_BITWISE[name]}, {given[0]}, {given[1]}, w.numbers)"
+        return f"bitwise({_BITWISE[name]!r}, {given[0]}, {given[1]}, w.numbers)"
     if name in _SAME:
         return given[0]
     if name in _EXTREMES:
         a, b = given
-        return f"select(compare({_EXTREMES[name]!r}, {a}, {b}, w.numbers), {a}, {b})"
+        return f"select({compare}({_EXTREMES[name]!r}, {a}, {b}, w.numbers), {a}, {b})"
     if name.startswith("nvvm.read.ptx.sreg."):
         return f"register(w, {name.removeprefix('nvvm.read.ptx.sreg.')!r})"
     match name:
         case "arith.cmpi":
-            return f"compare({PREDICATES[attributes['predicate']]!r}, {given[0]}, {given[1]}, w.numbers)"
+            return f"{compare}({PREDICATES[attributes['predicate']]!r}, {given[0]}, {given[1]}, w.numbers)"
         case "arith.extui":
             return f"unsigned({given[0]}, {kernel.widths.get(operation.operands[0], 0)})"
         case "arith.trunci":
@@ -206,7 +207,7 @@ def _elected(warp: Warp) -> Value:
 
 
 def _register(warp: Warp, name: str) -> Value:
-    kernel, (x, y, z) = warp.kernel, warp.kernel.block
+    kernel, (x, y, _) = warp.kernel, warp.kernel.block
     threads = range(warp.number * values.WARP, (warp.number + 1) * values.WARP)
     cluster = kernel.cluster
     place = (warp.block % cluster[0], warp.block // cluster[0] % cluster[1], warp.block // (cluster[0] * cluster[1]))
@@ -224,7 +225,7 @@ def _register(warp: Warp, name: str) -> Value:
         case "cluster.ctarank":
             return warp.block
         case "cluster.nctarank":
-            return x and cluster[0] * cluster[1] * cluster[2]
+            return cluster[0] * cluster[1] * cluster[2]
         case "cluster.ctaid.x" | "cluster.ctaid.y" | "cluster.ctaid.z":
             return place["xyz".index(name[-1])]
         case "cluster.nctaid.x" | "cluster.nctaid.y" | "cluster.nctaid.z":

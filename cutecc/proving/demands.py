@@ -1,8 +1,8 @@
 """How much of a value matters for what a warp does from here on.
 
-A counter that only ever goes through a remainder matters modulo that; one that is compared with a constant matters up to
-it; one that is compared with a number of the launch matters by its distance to that. States in which such values differ
-by no more than that go on alike, so they count as one: this is what lets a loop's states repeat.
+A counter that only ever goes through a remainder matters modulo that; one that is compared with a constant matters up
+to it; one that is compared with a number of the launch matters by its distance to that. States in which such values
+differ by no more than that go on alike, so they count as one: this is what lets a loop's states repeat.
 
 Demands are followed from what decides back to where values come from, until nothing changes. All values are taken as
 not negative, and as never wrapping around.
@@ -75,6 +75,7 @@ class _Demands:
         symbols = symbols_of(skeleton)
         self._varies = _varying(skeleton, symbols)
         self._plus = not_negative(skeleton.kernel, symbols)
+        self._carried = carried_values(skeleton)
         self._is_done = False
         while not self._is_done:
             self._is_done = True
@@ -159,9 +160,18 @@ class _Demands:
             yield given[0], _through(name, constants[1], demand)
             return
         if name == "arith.addi" and demand.period and not demand.limit:
-            yield from ((value, demand) for value in given)
+            yield from self._of_sum(given, demand)
             return
         yield from ((value, ALL) for value in given)
+
+    def _of_sum(self, given: list[int], demand: Demand) -> Iterator[tuple[int, Demand]]:
+        """Of a sum whose distance matters, one term may be further: the other one is the same then."""
+        if not demand.is_relative:
+            yield from ((value, demand) for value in given)
+            return
+        carried = [value in self._carried for value in given]
+        for value, is_carried in zip(given, carried, strict=True):
+            yield value, demand if is_carried and not all(carried) else ALL
 
     def _is_false(self, value: int) -> bool:
         """Whether a condition cannot hold, such as that what is never negative is less than zero."""
@@ -173,7 +183,7 @@ class _Demands:
         if found.name != "arith.cmpi":
             return False
         a, b = found.operands
-        predicate = PREDICATES[found.attributes["predicate"]]
+        predicate = PREDICATES[int(found.attributes["predicate"])]
         if predicate == "slt":
             return self._constants.get(b) == 0 and a in self._plus
         return predicate == "eq" and self._constants.get(b) == 1 and self._is_false(a)
@@ -191,7 +201,7 @@ class _Demands:
 
     def _compared(self, operation: Operation, constants: list[int | None]) -> Iterator[tuple[int, Demand]]:
         given = operation.operands
-        predicate = PREDICATES[operation.attributes["predicate"]]
+        predicate = PREDICATES[int(operation.attributes["predicate"])]
         if predicate in ("eq", "ne") and (divisor := self._divisor(given[1], given[0])):
             # Whether there is a remainder.
             yield given[0], Demand(divisor)
@@ -265,3 +275,21 @@ def _spread(operation: Operation, found: set[int]) -> None:
     for value, argument, result in zip(handed, operation.blocks[1].arguments, operation.results, strict=True):
         if value in found:
             found.update((argument, result))
+
+
+def carried_values(skeleton: Skeleton) -> set[int]:
+    """Values that change from turn to turn of a loop: those that loops carry take part in them."""
+    operations = list(all_operations(skeleton.kernel.body))
+    found: set[int] = set()
+    for each in operations:
+        if each.name in ("scf.for", "scf.while"):
+            found.update(argument for block in each.blocks for argument in block.arguments)
+            found.update(each.results)
+    before = -1
+    while len(found) > before:
+        before = len(found)
+        for each in operations:
+            ends = [value for block in each.blocks for value in block.operations[-1].operands]
+            if not found.isdisjoint((*each.operands, *ends)):
+                found.update(each.results)
+    return found

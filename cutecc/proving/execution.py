@@ -11,20 +11,20 @@ from dataclasses import dataclass, field, replace
 from math import prod
 from typing import TYPE_CHECKING
 
-from cutecc.proving.effects import EFFECTS
 from cutecc.proving.barriers import Clock, Mbarrier, NamedBarrier, Waiter, join
+from cutecc.proving.effects import EFFECTS
 from cutecc.proving.memory import Range, Record, SharedMemory
 from cutecc.proving.problems import Kind, Problem
 from cutecc.proving.warps import NotKnown, Warp, make_warps
 
 if TYPE_CHECKING:
     from cutecc.proving.kernel import Operation
-    from cutecc.proving.values import Numbers
+    from cutecc.proving.numbers import Numbers
     from cutecc.proving.warps import Program
     from cutecc.proving.windows import Window
 
 _MOST_PROBLEMS = 8
-_CLUSTER_BARRIER = -1
+_EVER = 1 << 62
 
 
 @dataclass(slots=True)
@@ -151,8 +151,8 @@ class Execution:
             address = self.warps[index].given(0)
             barrier = self.mbarriers.get(address) if type(address) is int else None
             if barrier is not None:
-                arrivals, announced = barrier.missing, barrier.bytes
-                return f"of an mbarrier with {barrier.complete} complete phases {arrivals} arrivals and {announced} bytes are missing"
+                missing = f"{barrier.missing} arrivals and {barrier.bytes} bytes"
+                return f"of an mbarrier with {barrier.complete} complete phases {missing} are missing"
         return f"{event.name.removeprefix('nvvm.')} of too few"
 
     # What effects are made of.
@@ -196,7 +196,8 @@ class Execution:
 
     def known_to_all(self, indices: Sequence[int]) -> Callable[[Record], bool]:
         """Whether all of these warps know an access to be over."""
-        least = [min((self.knows(index, each) for index in indices), default=0) for each in range(self.components)]
+        # Where nobody is left, nothing can come too early.
+        least = [min((self.knows(index, each) for index in indices), default=_EVER) for each in range(self.components)]
         return lambda record: least[record.component] >= record.value
 
     def group(self, index: int, kind: str) -> Groups:
@@ -219,7 +220,8 @@ class Execution:
         collides = (self.memory.write if writes else self.memory.read)(ranges, record, known)
         if collides is not None:
             what = "writes" if writes else "reads"
-            text = f"{self.who(index)} {what} shared memory that {self.who(collides.warp)} accesses: nothing orders the two"
+            others = f"shared memory that {self.who(collides.warp)} accesses"
+            text = f"{self.who(index)} {what} {others}: nothing orders the two"
             self.report("race", index, text, other=collides.operation)
 
     def number(self, index: int, position: int, what: str) -> int:

@@ -7,9 +7,10 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 from cutecc.proving.execution import Execution
+from cutecc.proving.numbers import Bounds, Count, Key, Numbers, Residue, Undecided
 from cutecc.proving.problems import Problem
 from cutecc.proving.states import States
-from cutecc.proving.values import Bounds, Count, Key, Numbers, Residue, Symbol, Undecided
+from cutecc.proving.values import Symbol
 from cutecc.proving.warps import Program
 from cutecc.proving.windows import Steady, Window
 

@@ -83,18 +83,18 @@ class Atoms:
 
 
 def read_kernels(lowered: ir.Module, atoms: Atoms) -> Iterator[Kernel]:
-    """The kernels of a module that are launched."""
+    """The kernels of a module of which it is known how many threads they have."""
     launches = {_callee(each): each for each in walk(lowered, "cuda.launch_ex")}
     for operation in walk(lowered, "cuda.kernel"):
         name = _name(operation)
-        if name not in launches:
+        shape = _launch(launches[name]) if name in launches else _required(operation)
+        if shape is None:
             continue
+        block, cluster = shape
         reader = _Reader()
         (native,) = operation.regions[0].blocks
         arguments = [reader.value(each) for each in native.arguments]
-        body = reader.block(native)
-        block, cluster = _launch(launches[name])
-        kernel = Kernel(name, arguments, body, block, cluster, reader.widths, reader.types)
+        kernel = Kernel(name, arguments, reader.block(native), block, cluster, reader.widths, reader.types)
         # Tensor maps are passed by value, in the order of the traced kernel's atoms.
         boxes = atoms.boxes.get(name, [])
         pointers = [each for each in native.arguments if str(each.type) == "!llvm.ptr"]
@@ -173,13 +173,22 @@ def _launch(launch: ir.Operation) -> tuple[tuple[int, int, int], tuple[int, int,
     return block, cluster
 
 
+def _required(kernel: ir.Operation) -> tuple[tuple[int, int, int], tuple[int, int, int]] | None:
+    """Of a kernel that its module does not launch: what it says itself of its blocks."""
+    if "nvvm.reqntid" not in kernel.attributes:
+        return None
+    x, y, z = ir.DenseI32ArrayAttr(kernel.attributes["nvvm.reqntid"])
+    return (x, y, z), (1, 1, 1)
+
+
 def _constants(values: list[ir.Value]) -> tuple[int, int, int]:
     x, y, z = (ir.IntegerAttr(each.owner.attributes["value"]).value for each in values)
     return x, y, z
 
 
 _ATOM = re.compile(
-    r"!cute_nvgpu\.atom\.non_exec_tiled_tma_\w+<(?:(sm_\w+), )?(\w+), copy_bits = \d+, tma_gbasis = <\"(\([\d,]+\)|\d+):"
+    r"!cute_nvgpu\.atom\.non_exec_tiled_tma_\w+<(?:(sm_\w+), )?(\w+), copy_bits = \d+, "
+    r"tma_gbasis = <\"(\([\d,]+\)|\d+):"
 )
 _FORMATS = re.compile(r"(?:f|bf|i|u|ui|si|tf)(\d+)")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import lcm
@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from cutecc.errors import SourceLocation
 from cutecc.proving.exploring import Assumed, Found, Number, explore, steady_state
 from cutecc.proving.formulas import Formula
+from cutecc.proving.numbers import Key, NeedsPeriod, Numbers, Residue
 from cutecc.proving.problems import Problem
 from cutecc.proving.states import States
 from cutecc.proving.symbols import formulas_of
-from cutecc.proving.values import DependsOnPeriod, Key, NeedsPeriod, Numbers, Residue, Symbol
+from cutecc.proving.values import DependsOnPeriod, Symbol
 from cutecc.proving.warps import NotKnown, Program
 from cutecc.proving.windows import Steady
 
@@ -29,8 +30,10 @@ _FIRST = 4.0
 _LONG = 128
 """Steps of a loop that is looked at for its steady state."""
 _MOST_PERIOD = 64
-_MOST_LEAST = 2
-"""How many sizes, from zero on, may be left out as a precondition."""
+_MOST_PERIODS = 6
+"""That a loop may take to come to its steady state."""
+Search = Callable[[Sequence[Assumed], float], Iterator[Found]]
+"""Takes what to assume, one after the other, and a deadline; gives what each comes to, in their order."""
 
 
 @dataclass(slots=True)
@@ -82,12 +85,15 @@ def _problem(problem: Problem) -> dict[str, Any]:
     return {"kind": problem.kind, "text": problem.text, "location": place, "other": other}
 
 
-def prove(program: Program, seconds: float = 60.0) -> Proof:
-    """Prove that no wait is for ever, and that accesses of shared memory are ordered, in all runs of a kernel."""
+def prove(program: Program, seconds: float = 60.0, search: Search | None = None) -> Proof:
+    """Prove that no wait is for ever, and that accesses of shared memory are ordered, in all runs of a kernel.
+
+    `search` is a way to search for several assumptions, in other processes for example.
+    """
     began = time.monotonic()
     proof = Proof("cannot tell", program.kernel.name)
     try:
-        _Proving(program, proof, began + seconds).run()
+        _Proving(program, proof, began + seconds, search).run()
     except NotKnown as unknown:
         proof.reason, proof.location = str(unknown), unknown.operation.location
     except DependsOnPeriod as failure:
@@ -97,12 +103,13 @@ def prove(program: Program, seconds: float = 60.0) -> Proof:
 
 
 class _Proving:
-    def __init__(self, program: Program, proof: Proof, deadline: float) -> None:
+    def __init__(self, program: Program, proof: Proof, deadline: float, search: Search | None) -> None:
         self._program = program
         self._proof = proof
         self._states = States(program)
         self._deadline = deadline
         self._least: dict[Number, int] = {}
+        self._search = search or self._one_by_one
 
     def run(self) -> None:
         proof = self._proof
@@ -113,15 +120,15 @@ class _Proving:
             if not found.problems:
                 break
             assert found.numbers is not None
-            small = self._smallest(found.numbers)
-            if small is None:
+            zero = self._zero(found.numbers)
+            if zero is None:
                 proof.answer, proof.problems = "suspicious", found.problems
                 proof.sizes = dict(_sizes(found.numbers))
                 proof.formulas = dict(self._formulas(found.numbers))
                 return
             # Sizes of zero are often nobody's: it may be right from there on.
-            self._least[small] = self._least.get(small, 0) + 1
-            proof.below[str(small)] = found.problems
+            self._least[zero] = 1
+            proof.below[str(zero)] = found.problems
         proof.least = {str(number): least for number, least in self._least.items()}
         proof.formulas = dict(self._formulas(Assumed(self._least).numbers()))
         proof.answer = "proved" if found.is_complete else "cannot tell"
@@ -141,11 +148,11 @@ class _Proving:
             if formula is not None:
                 yield str(key), formula
 
-    def _smallest(self, numbers: Numbers) -> Number | None:
-        """A number that is as small as it may be so far, and could be asked to be larger."""
+    def _zero(self, numbers: Numbers) -> Number | None:
+        """A number that is zero, which could be left out as a precondition."""
         for key, bounds in numbers.bounds.items():
             least = self._least.get(key.what, 0)
-            if bounds.most is not None and bounds.most <= least < _MOST_LEAST:
+            if least == 0 == bounds.most:
                 return key.what
         return None
 
@@ -198,26 +205,33 @@ class _Proving:
 
     def _numbers(self, symbol: Symbol, steady: Steady) -> Found:
         total = Found()
-        number = self._least.get(symbol, 0)
-        others = {each: least for each, least in self._least.items() if each != symbol}
         # From here on a loop is long enough to come to its steady state, and once around.
-        enough = max(number, steady.first + steady.period + 1)
-        while number < enough + steady.period:
-            assumed = Assumed(others, {symbol: number})
-            if number >= enough:
-                assumed = replace(assumed, residues={symbol: Residue(number, steady.period)}, window=symbol)
-            found = self._explore(assumed, self._deadline)
-            total.states += found.states
-            total.events += found.events
-            if found.problems or not found.is_complete:
-                return replace(found, states=total.states, events=total.events)
-            if not found.is_steady:
-                if enough > 8 * steady.period + steady.first:
-                    return replace(total, is_complete=False)
-                enough += steady.period
+        first = self._least.get(symbol, 0)
+        enough = max(first, steady.first + steady.period + 1)
+        while enough <= steady.first + _MOST_PERIODS * steady.period:
+            numbers = range(first, enough + steady.period)
+            for found in self._search(
+                [self._assumed(symbol, each, steady, enough) for each in numbers], self._deadline
+            ):
+                total.states += found.states
+                total.events += found.events
+                if found.problems or not found.is_complete:
+                    return replace(found, states=total.states, events=total.events)
+                if not found.is_steady:
+                    break
             else:
-                number += 1
-        return total
+                return total
+            first, enough = enough, enough + steady.period
+        return replace(total, is_complete=False)
+
+    def _assumed(self, symbol: Symbol, number: int, steady: Steady, enough: int) -> Assumed:
+        others = {each: least for each, least in self._least.items() if each != symbol}
+        if number < enough:
+            return Assumed(others, {symbol: number})
+        return Assumed(others, {symbol: number}, {symbol: Residue(number, steady.period)}, window=symbol)
+
+    def _one_by_one(self, assumptions: Sequence[Assumed], deadline: float) -> Iterator[Found]:
+        return (self._explore(each, deadline) for each in assumptions)
 
     def _explore(self, assumed: Assumed, deadline: float) -> Found:
         return explore(self._program, assumed, self._states, deadline)

@@ -28,41 +28,61 @@ def not_negative(kernel: Kernel, symbols: Collection[int]) -> set[int]:
     return found
 
 
-def _claims(operation: Operation, found: set[int]) -> list[tuple[int, bool]]:
-    name, operands, results = operation.name, operation.operands, operation.results
-    if name == "arith.constant":
-        value = operation.attributes["value"]
-        return [(results[0], isinstance(value, int) and value >= 0)]
-    if name == "scf.for":
-        (body,) = operation.blocks
-        ends = body.operations[-1].operands
-        claims = [(body.arguments[0], operands[0] in found)]
-        for initial, end, argument, result in zip(operands[3:], ends, body.arguments[1:], results, strict=True):
-            claims += [(argument, initial in found and end in found), (result, argument in found)]
-        return claims
-    if name == "scf.while":
-        before, after = operation.blocks
-        handed, ends = before.operations[-1].operands[1:], after.operations[-1].operands
-        claims = [
-            (argument, initial in found and end in found)
-            for initial, end, argument in zip(operands, ends, before.arguments, strict=True)
-        ]
-        for value, argument, result in zip(handed, after.arguments, results, strict=True):
-            claims += [(argument, value in found), (result, value in found)]
-        return claims
-    if name == "scf.if":
-        ends = [block.operations[-1].operands for block in operation.blocks]
-        return [(result, all(each in found for each in of)) for result, *of in zip(results, *ends, strict=False)]
-    if name == "arith.andi":
-        return [(results[0], any(each in found for each in operands))]
-    if name == "arith.maxsi":
-        return [(results[0], any(each in found for each in operands))]
-    if name == "arith.select":
-        return [(results[0], operands[1] in found and operands[2] in found)]
-    if name == "nvvm.shfl.sync":
-        return [(results[0], operands[1] in found)]
-    if name in _KEPT:
-        return [(results[0], all(each in found for each in operands))]
-    if name == "arith.cmpi":
-        return [(results[0], True)]
-    return [(each, name.startswith("nvvm.read.ptx.sreg.")) for each in results]
+Claim = tuple[int, bool]
+"""A value, and whether what it is made of says that it is not negative."""
+
+
+def _claims(operation: Operation, found: set[int]) -> list[Claim]:
+    name, results = operation.name, operation.results
+    if (structured := _STRUCTURED.get(name)) is not None:
+        return structured(operation, found)
+    if len(results) != 1:
+        return [(each, False) for each in results]
+    return [(results[0], _holds(operation, [each in found for each in operation.operands]))]
+
+
+def _holds(operation: Operation, given: list[bool]) -> bool:
+    """Whether the result is not negative, by which operands are not."""
+    match operation.name:
+        case "arith.constant":
+            value = operation.attributes["value"]
+            return isinstance(value, int) and value >= 0
+        case "arith.andi" | "arith.maxsi":
+            return any(given)
+        case "arith.select":
+            return given[1] and given[2]
+        case "nvvm.shfl.sync":
+            return given[1]
+        case "arith.cmpi":
+            return True
+        case name:
+            return all(given) if name in _KEPT else name.startswith("nvvm.read.ptx.sreg.")
+
+
+def _of_for(operation: Operation, found: set[int]) -> list[Claim]:
+    (body,) = operation.blocks
+    operands, ends = operation.operands, body.operations[-1].operands
+    claims = [(body.arguments[0], operands[0] in found)]
+    for initial, end, argument, result in zip(operands[3:], ends, body.arguments[1:], operation.results, strict=True):
+        claims += [(argument, initial in found and end in found), (result, argument in found)]
+    return claims
+
+
+def _of_while(operation: Operation, found: set[int]) -> list[Claim]:
+    before, after = operation.blocks
+    handed, ends = before.operations[-1].operands[1:], after.operations[-1].operands
+    claims = [
+        (argument, initial in found and end in found)
+        for initial, end, argument in zip(operation.operands, ends, before.arguments, strict=True)
+    ]
+    for value, argument, result in zip(handed, after.arguments, operation.results, strict=True):
+        claims += [(argument, value in found), (result, value in found)]
+    return claims
+
+
+def _of_if(operation: Operation, found: set[int]) -> list[Claim]:
+    ends = [block.operations[-1].operands for block in operation.blocks]
+    return [(result, all(each in found for each in of)) for result, *of in zip(operation.results, *ends, strict=False)]
+
+
+_STRUCTURED = {"scf.for": _of_for, "scf.while": _of_while, "scf.if": _of_if}

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from cutecc.proving.kernel import Block, Kernel, Operation
 
 _ASSEMBLY = re.compile(r"(wgmma\.mma_async|mbarrier\.|bar(?:rier)?\.(?:sync|arrive|cluster)|cp\.async|tcgen05\.|fence)")
+_READS = re.compile(r"ld\.(?:volatile|acquire|relaxed)|atom\.")
 _LOOPS = ("scf.for", "scf.while")
 STRUCTURED = ("scf.if", *_LOOPS)
 _SHARED = ("!llvm.ptr<3>", "!llvm.ptr<7>")
@@ -34,6 +35,8 @@ class Skeleton:
     kernel: Kernel
     kept: set[Operation] = field(default_factory=set[Operation])
     needed: set[int] = field(default_factory=set[int])
+    spins: set[Operation] = field(default_factory=set[Operation])
+    """Loops that look again and again for what another thread writes in memory."""
     deciding: set[int] = field(default_factory=set[int])
     """Of the needed values, those that are taken by events, conditions and loops, not by arithmetic."""
 
@@ -85,6 +88,30 @@ class _Slicing:
                 yield from self._look_at(inner, operation)
             if is_event(self.skeleton.kernel, operation):
                 yield operation
+            elif operation.name == "scf.while" and self._spins(operation):
+                self.skeleton.spins.add(operation)
+                self._keep(operation)
+
+    def _spins(self, loop: Operation) -> bool:
+        """Whether a loop ends by what it reads in memory, in an order with others' accesses."""
+        waiting = [loop.blocks[0].operations[-1].operands[0]]
+        seen = set(waiting)
+        while waiting:
+            found = self._definitions.get(waiting.pop())
+            if found is None or not self._is_inside(found.operation, loop):
+                continue
+            if _is_ordered_read(found.operation):
+                return True
+            sources = _sources(found)
+            waiting += sources - seen
+            seen |= sources
+        return False
+
+    def _is_inside(self, operation: Operation, loop: Operation) -> bool:
+        inside: Operation | None = operation
+        while inside is not None and inside is not loop:
+            inside = self._parents[inside]
+        return inside is loop
 
     def _decide(self, *values: int) -> None:
         self.skeleton.deciding.update(values)
@@ -127,6 +154,26 @@ class _Slicing:
             self._need(*(block.operations[-1].operands[index] for block in operation.blocks))
         elif not is_event(self.skeleton.kernel, operation) and not operation.blocks:
             self._need(*operation.operands)
+
+
+def _is_ordered_read(operation: Operation) -> bool:
+    name, attributes = operation.name, operation.attributes
+    if name == "llvm.inline_asm":
+        return bool(_READS.search(attributes["asm_string"]))
+    if name == "nvvm.load.ext":
+        return "order" in attributes
+    return "atomicrmw" in name or "cmpxchg" in name or (name == "llvm.load" and "volatile_" in attributes)
+
+
+def _sources(found: _Definition) -> set[int]:
+    """The values that one is made of."""
+    operation = found.operation
+    if found.block is not None:
+        return {*_carried_from(operation, found.index, found.block)}
+    if operation.name not in STRUCTURED:
+        return {*operation.operands}
+    ends = {value for block in operation.blocks for value in block.operations[-1].operands}
+    return ends | {*operation.operands}
 
 
 def _carried_from(loop: Operation, index: int, block: int) -> Iterator[int]:

@@ -7,16 +7,16 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cutecc.proving.demands import Demand, demands_of
-from cutecc.proving.kernel import all_operations, operations_inside
-from cutecc.proving.values import Count, Key, Linear
+from cutecc.proving.demands import Demand, carried_values, demands_of
+from cutecc.proving.kernel import operations_inside
+from cutecc.proving.numbers import Count, Key
+from cutecc.proving.values import Linear, Symbol
 
 if TYPE_CHECKING:
     from cutecc.proving.barriers import Clock
     from cutecc.proving.execution import Execution
     from cutecc.proving.kernel import Block
-    from cutecc.proving.skeleton import Skeleton
-    from cutecc.proving.values import Numbers
+    from cutecc.proving.numbers import Numbers
     from cutecc.proving.warps import Frame, Program, Step, Warp
 
 
@@ -37,7 +37,7 @@ class States:
 
     def __init__(self, program: Program) -> None:
         self._demands = demands_of(program.skeleton)
-        self._carried = _carried(program.skeleton)
+        self._carried = carried_values(program.skeleton)
         self._live: dict[int, _Live] = {}
         self._block(program.kernel.body, program.steps)
 
@@ -97,10 +97,8 @@ class States:
         values: list[Hashable] = []
         for depth, frame in enumerate(warp.frames, 1):
             live = self._live[id(frame.steps)]
-            if frame.is_head:
-                shown = live.at_head
-            else:
-                shown = (live.at if depth == len(warp.frames) else live.inside)[frame.at]
+            at = live.at if depth == len(warp.frames) else live.inside
+            shown = live.at_head if frame.is_head else at[frame.at]
             values.append(tuple(self._value(warp, each, numbers) for each in shown))
             if frame.step is not None and frame.step.operation.name == "scf.for":
                 values.append(self._counter(warp, frame, numbers))
@@ -124,14 +122,14 @@ class States:
         if demand.period == 0 or value < 0:
             return value
         found: list[Hashable] = [value if value < demand.limit else None, value % demand.period]
-        if demand.is_relative:
-            symbols = {key.what for key in numbers.bounds if not isinstance(key.what, Count)}
-            distances = [
-                (symbol.name, value - numbers.known(Key(symbol, warp.tile)).least)
-                for symbol in sorted(symbols, key=lambda symbol: symbol.name)
-            ]
-            found += distances or [value]
-        return tuple(found)
+        if not demand.is_relative:
+            return tuple(found)
+        symbols = sorted({key.what for key in numbers.bounds if isinstance(key.what, Symbol)}, key=str)
+        distances = [(str(each), value - numbers.known(Key(each, warp.tile)).least) for each in symbols]
+        if number in self._carried:
+            return (*found, *(distances or [value]))
+        # What stays the same is itself, and has been compared with what a number is known to exceed.
+        return (value, *((symbol, max(distance, -1)) for symbol, distance in distances))
 
 
 def _distance(warp: Warp, end: Linear, counter: int, numbers: Numbers) -> Hashable:
@@ -189,7 +187,7 @@ def _tile_of(warp: Warp) -> int:
 
 def _knowledge(run: Execution, live: Sequence[int]) -> tuple[dict[int, Hashable], Hashable, Hashable]:
     """Clocks as ranks among what they may be compared with; barriers; and accesses that not all know to be over."""
-    known = run.known_to_all(live) if live else lambda record: True
+    known = run.known_to_all(live)
     opened = list(run.memory.open(known))
     points: dict[int, set[int]] = {}
     for _, writes, reads in opened:
@@ -244,21 +242,3 @@ def _knowledge(run: Execution, live: Sequence[int]) -> tuple[dict[int, Hashable]
         for start, writes, reads in opened
     )
     return clocks, (mbarriers, named, groups), memory
-
-
-def _carried(skeleton: Skeleton) -> set[int]:
-    """Values that change from turn to turn of a loop: those that loops carry take part in them."""
-    operations = list(all_operations(skeleton.kernel.body))
-    found: set[int] = set()
-    for each in operations:
-        if each.name in ("scf.for", "scf.while"):
-            found.update(argument for block in each.blocks for argument in block.arguments)
-            found.update(each.results)
-    before = -1
-    while len(found) > before:
-        before = len(found)
-        for each in operations:
-            ends = [value for block in each.blocks for value in block.operations[-1].operands]
-            if not found.isdisjoint((*each.operands, *ends)):
-                found.update(each.results)
-    return found

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cutecc.proving.numbers import Numbers
 
 WARP = 32
 Value = Any
@@ -64,149 +67,8 @@ class Shifted:
     by: int
 
 
-@dataclass(frozen=True, slots=True)
-class Count:
-    """How many steps a loop over the grid takes: the least `k` of which `first + k * stride < end` is not true."""
-
-    end: Symbol
-    first: Symbol | None
-
-    def __str__(self) -> str:
-        return f"tiles of a block, of {self.end}"
-
-
-class Undecided(Exception):
-    """Whether a number is more than another: nothing that was decided so far says so."""
-
-    def __init__(self, key: Key, steps: int) -> None:
-        super().__init__(f"{key} > {steps}")
-        self.key = key
-        self.steps = steps
-
-
-class NeedsPeriod(Exception):
-    """A remainder or quotient of a number decides: it is to be known modulo a multiple of `factor`."""
-
-    def __init__(self, symbol: Symbol, factor: int) -> None:
-        super().__init__(f"{symbol.name} modulo {factor}")
-        self.symbol = symbol
-        self.factor = factor
-
-
 class DependsOnPeriod(Exception):
     """A value would come out otherwise in the longer run: the run does not stand for it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Key:
-    """A number: of the whole launch, or the one that a tile has of a number that may differ between tiles."""
-
-    what: Symbol | Count
-    tile: int | None = None
-
-    def __str__(self) -> str:
-        return f"{self.what}" if self.tile is None else f"{self.what} of tile {self.tile}"
-
-
-@dataclass(slots=True)
-class Bounds:
-    """What is known of a number that is at least zero."""
-
-    least: int = 0
-    most: int | None = None
-
-    @property
-    def exact(self) -> int | None:
-        return self.least if self.least == self.most else None
-
-
-@dataclass(frozen=True, slots=True)
-class Residue:
-    """That a number is `first`, or more by a multiple of `period`."""
-
-    first: int
-    period: int
-
-
-@dataclass(slots=True)
-class Numbers:
-    """What was decided of the numbers of a launch so far: they are found out as somebody asks."""
-
-    bounds: dict[Key, Bounds] = field(default_factory=dict["Key", Bounds])
-    residues: dict[Symbol, Residue] = field(default_factory=dict["Symbol", Residue])
-    strides: dict[Count, Symbol] = field(default_factory=dict["Count", Symbol])
-    tile: int | None = None
-    """The tile that whoever asks is at."""
-    asked_tile: int | None = None
-    """The last one of which was asked whether it is there."""
-
-    def copy(self) -> Numbers:
-        bounds = {key: Bounds(each.least, each.most) for key, each in self.bounds.items()}
-        return Numbers(bounds, dict(self.residues), dict(self.strides), self.tile, self.asked_tile)
-
-    def known(self, key: Key) -> Bounds:
-        """What is known of a number: of a tile's, also what is of all tiles', and the other way round."""
-        if key.tile is not None:
-            found = self.bounds.get(key)
-            return found if found is not None else self.bounds.get(Key(key.what), Bounds())
-        of_tiles = [each for other, each in self.bounds.items() if other.what == key.what]
-        mosts = [each.most for each in of_tiles if each.most is not None]
-        return Bounds(max((each.least for each in of_tiles), default=0), min(mosts, default=None))
-
-    def has_tile(self, count: Count, stride: Symbol | None, steps: Value) -> Value:
-        """Whether there is a tile after so many steps of this stride."""
-        if stride is not None and self.strides.setdefault(count, stride) != stride:
-            return UNKNOWN
-        if type(steps) is not int:
-            return UNKNOWN
-        self.asked_tile = steps
-        return self._exceeds(Key(count), steps)
-
-    def exceeds(self, symbol: Symbol, steps: Value) -> Value:
-        """Whether a number is more than another."""
-        return self._exceeds(Key(symbol, self.tile), steps) if type(steps) is int else UNKNOWN
-
-    def _exceeds(self, key: Key, steps: int) -> int:
-        known = self.known(key)
-        if known.least > steps:
-            return 1
-        if known.most is not None and known.most <= steps:
-            return 0
-        residue = self.residues.get(key.what) if isinstance(key.what, Symbol) else None
-        if residue is not None and not _could_be(residue, known, steps):
-            # It cannot be this one: what is true of the one before is true of it.
-            self.decide(key, steps, more=True)
-            return 1
-        raise Undecided(key, steps)
-
-    def decide(self, key: Key, steps: int, *, more: bool) -> None:
-        """Of a number that nothing was said of: that it is more, or not."""
-        known = self.known(key)
-        found = self.bounds[key] = Bounds(known.least, known.most)
-        if more:
-            found.least = max(found.least, steps + 1)
-        else:
-            found.most = steps if found.most is None else min(found.most, steps)
-
-    def representative(self, linear: Linear, factor: int) -> Value:
-        """A sum of multiples of one symbol as a number of which the period is known. Raises `NeedsPeriod`."""
-        ((symbol, multiple),) = linear.terms
-        exact = self.known(Key(symbol, self.tile)).exact
-        residue = self.residues.get(symbol)
-        if exact is not None:
-            number = exact if residue is None else Shifted(exact, residue.period)
-            return add(multiply(multiple, number), linear.constant)
-        if residue is None or residue.period * multiple % factor:
-            raise NeedsPeriod(symbol, factor)
-        return add(multiply(multiple, Shifted(residue.first, residue.period)), linear.constant)
-
-
-def _could_be(residue: Residue, known: Bounds, steps: int) -> bool:
-    """Whether there is a number that is possible so far, and not more than so many."""
-    first = residue.first
-    if first < known.least:
-        first += -(-(known.least - first) // residue.period) * residue.period
-    return first <= steps
 
 
 def simple(terms: dict[Symbol, Value], constant: Value) -> Value:
@@ -231,7 +93,7 @@ def subtract(a: Value, b: Value) -> Value:
 def multiply(a: Value, b: Value) -> Value:
     if type(a) is int and type(b) is int:
         return a * b
-    if type(a) is int and a == 0 or type(b) is int and b == 0:
+    if 0 in (a, b) and not isinstance(a, Lanes) and not isinstance(b, Lanes):
         return 0
     return _general("multiply", operator.mul, a, b)
 
@@ -286,22 +148,38 @@ def lanewise(function: Callable[..., int], *given: Value) -> Value:
     return Lanes(found) if any(each != found[0] for each in found) else found[0]
 
 
-def bitwise(function: Callable[[int, int], int], a: Value, b: Value, numbers: Numbers) -> Value:
-    """`and`, `or`, `xor` and the like, of numbers that do not grow."""
+BITS: dict[str, Callable[[int, int], int]] = {
+    "and": lambda a, b: a & b,
+    "or": lambda a, b: a | b,
+    "xor": lambda a, b: a ^ b,
+    "left": lambda a, b: a << b,
+    "right": lambda a, b: a >> b,
+}
+"""Operations on bits."""
+
+
+def bitwise(name: str, a: Value, b: Value, numbers: Numbers) -> Value:
+    """An operation on bits. Of numbers that grow, or are not known, only the lower bits can be taken."""
     if type(a) is int and type(b) is int:
-        return function(a, b)
-    if function is operator.and_ and (a == 0 or b == 0) and not isinstance(a, Lanes) and not isinstance(b, Lanes):
-        return 0
-    a, b = (_as_number(each, 1 << 32, numbers) for each in (a, b))
-    if isinstance(a, Linear) or isinstance(b, Linear):
-        return UNKNOWN
+        return BITS[name](a, b)
+    if name == "and":
+        for value, mask in ((a, b), (b, a)):
+            if type(mask) is int and mask >= 0 and isinstance(value, (Linear, Shifted)):
+                return _lower_bits(value, mask, numbers)
     if isinstance(a, Shifted) or isinstance(b, Shifted):
-        mask = b if isinstance(a, Shifted) else a
-        grown = a if isinstance(a, Shifted) else b
-        if function is operator.and_ and type(mask) is int and mask >= 0 and grown.by % (1 << mask.bit_length()) == 0:
-            return grown.value & mask
         raise DependsOnPeriod("bits of a number that grows")
-    return lanewise(function, a, b) if a is not UNKNOWN and b is not UNKNOWN else UNKNOWN
+    return lanewise(BITS[name], a, b)
+
+
+def _lower_bits(value: Value, mask: int, numbers: Numbers) -> Value:
+    number = _as_number(value, 1 << mask.bit_length(), numbers)
+    if isinstance(number, Linear):
+        return UNKNOWN if mask else 0
+    if isinstance(number, Shifted):
+        if number.by % (1 << mask.bit_length()):
+            raise DependsOnPeriod("bits of a number that grows")
+        return number.value & mask
+    return number & mask
 
 
 def _as_number(value: Value, factor: int, numbers: Numbers) -> Value:
@@ -350,10 +228,9 @@ def _divided_linear(
     a: Linear, b: int, function: Callable[[int, int], int], shift: Callable[[int, int], int], numbers: Numbers
 ) -> Value:
     factors = [factor for _, factor in a.terms]
-    if all(type(factor) is int and factor % b == 0 for factor in factors) and type(a.constant) is int:
-        if 0 <= a.constant:
-            terms = {symbol: shift(factor, b) for symbol, factor in a.terms}
-            return simple(terms, function(a.constant, b))
+    is_whole = all(type(factor) is int and factor % b == 0 for factor in factors)
+    if is_whole and type(a.constant) is int and a.constant >= 0:
+        return simple({symbol: shift(factor, b) for symbol, factor in a.terms}, function(a.constant, b))
     found = _as_number(a, b, numbers)
     return UNKNOWN if isinstance(found, Linear) else _divided(found, b, function, shift, numbers)
 
@@ -370,7 +247,7 @@ def _remainder(a: int, b: int) -> int:
 
 
 def shift_left(a: Value, b: Value, numbers: Numbers) -> Value:
-    return multiply(a, 1 << b) if type(b) is int else bitwise(operator.lshift, a, b, numbers)
+    return multiply(a, 1 << b) if type(b) is int else bitwise("left", a, b, numbers)
 
 
 def shift_right(a: Value, b: Value, numbers: Numbers) -> Value:
@@ -378,7 +255,7 @@ def shift_right(a: Value, b: Value, numbers: Numbers) -> Value:
         return a >> b
     if isinstance(a, (Shifted, Linear)) and type(b) is int:
         return divide(a, 1 << b, numbers)
-    return bitwise(operator.rshift, a, b, numbers)
+    return bitwise("right", a, b, numbers)
 
 
 _COMPARISONS: dict[str, Callable[[int, int], bool]] = {
@@ -404,7 +281,7 @@ def compare(name: str, a: Value, b: Value, numbers: Numbers) -> Value:
     if isinstance(a, Linear) or isinstance(b, Linear):
         return _compared(name, a, b, numbers)
     if isinstance(a, Lanes) or isinstance(b, Lanes):
-        return lanewise(lambda x, y: int(function(x, y)), a, b)
+        return lanewise(_as_integer(function), a, b)
     x, y = _parts(a), _parts(b)
     found, by = function(x.value, y.value), x.by - y.by
     if by:
@@ -412,6 +289,19 @@ def compare(name: str, a: Value, b: Value, numbers: Numbers) -> Value:
         if difference == 0 or (difference > 0) != (by > 0):
             raise DependsOnPeriod("a comparison of numbers of which one grows faster")
     return int(found)
+
+
+def compare_fixed(name: str, a: Value, b: Value, numbers: Numbers) -> Value:
+    """As `compare`, of values that no loop changes."""
+    numbers.is_fixed = True
+    try:
+        return compare(name, a, b, numbers)
+    finally:
+        numbers.is_fixed = False
+
+
+def _as_integer(function: Callable[[int, int], bool]) -> Callable[[int, int], int]:
+    return lambda a, b: int(function(a, b))
 
 
 def _compared(name: str, a: Value, b: Value, numbers: Numbers) -> Value:
@@ -453,8 +343,8 @@ def _more(positive: Linear, numbers: Numbers) -> Value:
     return UNKNOWN if found is None else numbers.has_tile(*found)
 
 
-def _asked(positive: Linear) -> tuple[Count, Symbol | None, Value] | None:
-    """`end - first - k * stride > 0` asks whether a count exceeds `k`."""
+def _asked(positive: Linear) -> tuple[Symbol, Symbol | None, Symbol | None, Value] | None:
+    """`end - first - k * stride > 0` asks whether there are more than `k` steps from the first to the end."""
     if positive.constant != 0:
         return None
     ends = [symbol for symbol, factor in positive.terms if factor == 1 and not symbol.is_positive]
@@ -463,8 +353,8 @@ def _asked(positive: Linear) -> tuple[Count, Symbol | None, Value] | None:
     unclear = len(ends) != 1 or len(firsts) > 1 or len(strides) > 1
     if unclear or len(ends) + len(firsts) + len(strides) < len(positive.terms):
         return None
-    count = Count(ends[0], firsts[0] if firsts else None)
-    return (count, strides[0][0], multiply(strides[0][1], -1)) if strides else (count, None, 0)
+    first = firsts[0] if firsts else None
+    return (ends[0], first, strides[0][0], multiply(strides[0][1], -1)) if strides else (ends[0], first, None, 0)
 
 
 def select(condition: Value, a: Value, b: Value) -> Value:
@@ -473,7 +363,11 @@ def select(condition: Value, a: Value, b: Value) -> Value:
         return a if condition else b
     if condition is UNKNOWN:
         return a if a == b else UNKNOWN
-    return lanewise(lambda c, x, y: x if c else y, condition, a, b)
+    return lanewise(_chosen, condition, a, b)
+
+
+def _chosen(condition: int, a: int, b: int) -> int:
+    return a if condition else b
 
 
 def uniform(values: Iterable[int]) -> Value:

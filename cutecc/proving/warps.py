@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from math import prod
 
 from cutecc.proving.arithmetic import Code, compiled, shared_base
+from cutecc.proving.demands import carried_values
 from cutecc.proving.kernel import Block, Kernel, Operation, all_operations
+from cutecc.proving.numbers import Numbers
 from cutecc.proving.skeleton import STRUCTURED, Skeleton, is_event
 from cutecc.proving.symbols import symbols_of
-from cutecc.proving.values import UNKNOWN, WARP, Lanes, Linear, Numbers, Symbol, Value, add, compare, select
+from cutecc.proving.values import UNKNOWN, WARP, Lanes, Linear, Symbol, Value, add, compare, select
 
 ALL = (1 << WARP) - 1
 """The mask of a whole warp."""
@@ -62,6 +64,7 @@ class _Compiling:
     def __init__(self, skeleton: Skeleton, symbols: dict[int, Symbol]) -> None:
         self._skeleton = skeleton
         self._symbols = symbols
+        self._carried = carried_values(skeleton)
         self.constants: dict[int, int] = {}
 
     def block(self, block: Block) -> list[Step]:
@@ -75,7 +78,7 @@ class _Compiling:
                     waiting.append(operation)
                 continue
             inner = [self.block(each) for each in operation.blocks] if is_step else []
-            code = compiled(waiting, kernel) if waiting else None
+            code = compiled(waiting, kernel, self._carried) if waiting else None
             events = is_step and any(
                 is_event(kernel, each) for block in operation.blocks for each in all_operations(block)
             )
@@ -209,6 +212,8 @@ class Warp:
                 self._end(frame)
             elif step.operation.name == "scf.if":
                 self._branch(step)
+            elif step.operation in self.program.skeleton.spins:
+                raise NotKnown("a loop waits for what another thread writes in memory", step.operation)
             elif step.operation.name in STRUCTURED:
                 self._enter(step)
             else:

@@ -11,7 +11,8 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from cutecc.proving.values import Bounds, Key, Linear, Symbol
+from cutecc.proving.numbers import Bounds, Key
+from cutecc.proving.values import Linear, Symbol
 
 if TYPE_CHECKING:
     from cutecc.proving.execution import Execution
