@@ -25,6 +25,8 @@ class Planted:
     """What the prover is to find, among others: the kind of a `Problem`, …"""
     line: str = ""
     """… and a line of the changed kernel."""
+    unconfirmed: str = ""
+    """Why no run of the emulator is asked for."""
     harmless: str = ""
     """Why nothing is wrong with it."""
 

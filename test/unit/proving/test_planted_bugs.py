@@ -20,8 +20,8 @@ from cutecc.proving.proof import Proof
 from cutecc.proving.witness import refute
 from cutecc.support.isolation import Worker
 
-QUICK = ("gemm/releases-before-the-wait", "copy/phase-stays")
-"""Bugs that show only from five and three tiles on."""
+QUICK = ("copy/phase-stays", "ring/commits-only-what-it-fetches")
+"""The first shows from three tiles on, the second only with the last ones."""
 _OPTIONS = CompileOptions(line_info=True, artifacts=("ptx", "host-program"))
 
 
@@ -75,8 +75,9 @@ def _refuted(planted: Planted, dsl: Worker, folder: Path) -> Proof:
     source = path.read_text().splitlines()
     told = [(each.kind, source[each.location.line - 1].strip()) for each in proof.problems if each.location]
     assert (planted.kind, planted.line) in told, told
-    refute(proof, kernel, specs, header.outputs, 120)
-    assert proof.answer == "refuted", proof.tried
+    if not planted.unconfirmed:
+        refute(proof, kernel, specs, header.outputs, 120)
+        assert proof.answer == "refuted", proof.tried
     return proof
 
 
