@@ -48,7 +48,7 @@ BOXES = {
     "profiling": Box(968, "where time goes", 128),
     "timelines": Box(968, "who waits, when", 128),
     "estimating": Box(617, "time on a GPU", 128),
-    "proving": Box(440, "hangs, races, never", 140),
+    "proving": Box(484, "no hang, no race", 124),
     "doctor": Box(818, "what is installed", 136),
     "driver": Box(300, "compilation, kernel, jit", 190),
     "lowering": Box(520, "atoms of your own", 140),

@@ -13,8 +13,10 @@ import click
 
 from cutecc.cli.console import Console
 from cutecc.cli.failures import failures_as_json
+from cutecc.cli.files import check_output
 from cutecc.cli.inputs import KernelFile, choose
 from cutecc.cli.main import EXIT_UNCHECKED
+from cutecc.cli.proof_picture import draw_proofs
 from cutecc.cli.sizes import sizes_text
 from cutecc.config import Settings
 from cutecc.errors import Error, UsageError
@@ -32,6 +34,7 @@ _EPILOG = """\b
 Examples:
   cutecc prove examples/gemm.py
   cutecc prove kernels/*.py --target sm_90a --json
+  cutecc prove examples/gemm.py --picture gemm.svg
 
 Status 0: all are proved; 1: something is wrong, or suspicious; 2: a kernel could not be proved, for the reason that is
 said. What is wrong has a run on the emulator that shows it, and the command that repeats it; of what is suspicious none
@@ -53,6 +56,12 @@ was found. docs/proving.md says what a proof rests on.
     metavar="SECONDS",
     help="To find a run on the emulator that shows what is suspicious, at most; 0 looks for none.",
 )
+@click.option(
+    "--picture",
+    type=click.Path(path_type=Path),
+    metavar="FILE.svg",
+    help="Draw who does what, and who waits for whom, in one period of the pipeline.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.pass_context
 def prove(context: click.Context, inputs: tuple[str, ...], **values: Any) -> None:
@@ -61,10 +70,13 @@ def prove(context: click.Context, inputs: tuple[str, ...], **values: Any) -> Non
     Needs no GPU, and runs nothing but, on the emulator, what is suspicious. What is wrong is told at its line, with
     sizes that show it; what cannot be told, with the reason.
     """
+    check_output(values["picture"])
     proofs: list[tuple[str, Proof]] = []
     with failures_as_json(values["as_json"]):
         for text in inputs:
             proofs += [(text, proof) for proof in _proofs(text, values)]
+        if values["picture"]:
+            draw_proofs([proof for _, proof in proofs], values["picture"])
     commands = [_command(context, text, proof.witness) if proof.witness else None for text, proof in proofs]
     if values["as_json"]:
         click.echo(json.dumps([*map(_as_dict, proofs, commands)], indent=2))

@@ -18,6 +18,7 @@ from cutecc.report.destination import check_destination, numbered
 from cutecc.report.ncu import ncu_measures
 from cutecc.report.profile_file import read_profiles, roofline_of, timelines_of
 from cutecc.report.profile_measures import profile_measures
+from cutecc.report.proof_file import proofs_of, read_proofs
 from cutecc.report.writing import Report, write_report
 from cutecc.support.harmless import message_text
 
@@ -27,6 +28,7 @@ Examples:
   cutecc report gemm.cutecc --target sm_90a -o gemm.html
   cutecc report cutecc-out/gemm-sm_90a --ncu gemm.csv
   cutecc report cutecc-out/gemm-sm_90a --profile gemm.json
+  cutecc report cutecc-out/gemm-sm_90a --proof proof.json
 
 The record has every stage when it was compiled with --report or --dump-after=all, into a bundle with --bundle-dumps.
 """
@@ -50,6 +52,12 @@ The record has every stage when it was compiled with --report or --dump-after=al
     metavar="FILE",
     help="Show where the time goes, and timelines: what cutecc profile --json wrote.",
 )
+@click.option(
+    "--proof",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Show what was proved, and the pipeline as a picture: what cutecc prove --json printed.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON, a list.")
 @click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
 def report(
@@ -58,6 +66,7 @@ def report(
     target: str | None,
     ncu: Path | None,
     profile: Path | None,
+    proof: Path | None,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -75,9 +84,10 @@ def report(
         *([] if ncu is None else ncu_measures(_only(records, "--ncu", ncu), ncu)),
     ]
     timelines, drawn = timelines_of(profiles), roofline_of(profiles)
+    proofs = [] if proof is None else proofs_of(_only(records, "--proof", proof), read_proofs(proof), proof)
     reports: list[Report] = []
     for record, path in zip(records, paths, strict=True):
-        reports.append(write_report(record, path, measures, timelines, drawn))
+        reports.append(write_report(record, path, measures, timelines, drawn, proofs))
         if not quiet and not as_json:
             _show(reports[-1])
     if as_json:

@@ -21,7 +21,7 @@ from cutecc.passes.generation.backends import with_backend
 from cutecc.passes.generation.llvm_to_binary import LlvmToBinary
 from cutecc.passes.named import NAMED
 from cutecc.passes.pipeline import Pipeline, parse_pass
-from cutecc.passes.pipelines import choose_pipeline
+from cutecc.passes.pipelines import choose_pipeline, uses_lir, uses_pyir
 from cutecc.passes.sources import meets_atoms
 from cutecc.passes.wheel import WheelPass, check_registered
 from cutecc.record import Compilation, Remark
@@ -210,29 +210,6 @@ def _bounds(unedited: Pipeline, whole: Pipeline, options: CompileOptions) -> tup
         end = f"stopping after {options.stop_after}" if options.stop_after else "the end of the pipeline"
         raise UsageError(f"nothing to run between {options.start_after} and {end}")
     return start, stop
-
-
-def uses_lir(module: ir.Module) -> bool:
-    """Whether `module` comes from the experimental API or the extension compiler, whose dialect is lowered first."""
-    for operation in body_of(module.operation):
-        inner = body_of(operation) if operation.name == "gpu.module" else [operation]
-        if any(candidate.name.startswith("lir.") for candidate in inner):
-            return True
-    return False
-
-
-def uses_pyir(module: ir.Module) -> bool:
-    """Whether `module` was traced through PyIR, and has variables as references still, which are lowered first."""
-    from cutecc.ir.mlir import ir
-
-    def meet(operation: ir.Operation) -> ir.WalkResult:
-        nonlocal found
-        found = operation.name.startswith("pyir.")
-        return ir.WalkResult.INTERRUPT if found else ir.WalkResult.ADVANCE
-
-    found = False
-    module.operation.walk(meet)
-    return found
 
 
 def _edited(pipeline: Pipeline, edit: Edit) -> Pipeline:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cutecc.errors import Error, UsageError
 from cutecc.passes import lookup, plugins
@@ -15,6 +16,9 @@ from cutecc.passes.nvidia.wheel_pipeline import nvidia_pipeline
 from cutecc.passes.open_pipeline import open_pipeline
 from cutecc.passes.pipeline import Pipeline
 from cutecc.target import Target
+
+if TYPE_CHECKING:
+    from cutecc.ir.mlir import ir
 
 _NAME = re.compile(r"[\w-]+")
 
@@ -88,3 +92,28 @@ def _is_file(path: Path) -> bool:
     except OSError:
         # Pipeline text can be longer than a file name may be.
         return False
+
+
+def uses_lir(module: ir.Module) -> bool:
+    """Whether `module` comes from the experimental API or the extension compiler, whose dialect is lowered first."""
+    from cutecc.ir.modules import body_of
+
+    for operation in body_of(module.operation):
+        inner = body_of(operation) if operation.name == "gpu.module" else [operation]
+        if any(candidate.name.startswith("lir.") for candidate in inner):
+            return True
+    return False
+
+
+def uses_pyir(module: ir.Module) -> bool:
+    """Whether `module` was traced through PyIR, and has variables as references still, which are lowered first."""
+    from cutecc.ir.mlir import ir
+
+    def meet(operation: ir.Operation) -> ir.WalkResult:
+        nonlocal found
+        found = operation.name.startswith("pyir.")
+        return ir.WalkResult.INTERRUPT if found else ir.WalkResult.ADVANCE
+
+    found = False
+    module.operation.walk(meet)
+    return found

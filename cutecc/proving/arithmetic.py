@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
-from cutecc.proving import values
+from cutecc.proving import composites, values
 from cutecc.proving.kernel import Kernel, Operation
 from cutecc.proving.values import PREDICATES, UNKNOWN, Lanes, Linear, Shifted, Value
 
@@ -23,6 +23,7 @@ _FUNCTIONS = {
 }  # fmt: skip
 _PERIODIC = tuple(f"arith.{name}" for name in ("divsi", "divui", "remsi", "remui", "shli", "shrui", "shrsi"))
 """Of what grows, they may need to know a period."""
+_UNSIGNED = ("arith.divui", "arith.remui", "arith.shrui")
 _BITWISE = {"arith.andi": "and", "arith.ori": "or", "arith.xori": "xor"}
 _EXTREMES = {"arith.minsi": "slt", "arith.minui": "slt", "arith.maxsi": "sgt", "arith.maxui": "sgt"}
 _SAME = (
@@ -36,6 +37,8 @@ _BASE = 1024
 _BLOCK = 24
 """A block's number in its cluster is in the bits of a shared address from here on."""
 _HALF = (1 << 32) - 1
+_PAIR = "vector<2xi32>"
+"""Of 64 bits, in one number."""
 
 
 def compiled(operations: Sequence[Operation], kernel: Kernel, carried: Collection[int]) -> Code:
@@ -48,6 +51,7 @@ def compiled(operations: Sequence[Operation], kernel: Kernel, carried: Collectio
         **{"UNKNOWN": UNKNOWN, "unsigned": _unsigned, "truncated": _truncated, "register": _register},
         **{"first_lane": _first_lane, "mapped": _mapped, "elected": _elected, "half": _half, "with_half": _with_half},
         "BASE": _BASE,
+        **composites.FUNCTIONS,
     }
     lines = [f"    e[{result}] = {text}" for each in operations for result, text in _lines(each, kernel, carried)]
     exec("def code(e, w):\n" + "\n".join(lines or ["    pass"]), names)
@@ -55,6 +59,9 @@ def compiled(operations: Sequence[Operation], kernel: Kernel, carried: Collectio
 
 
 def _lines(operation: Operation, kernel: Kernel, carried: Collection[int]) -> list[tuple[int, str]]:
+    if operation.name == "vector.to_elements" and kernel.types[operation.operands[0]] != _PAIR:
+        vector = f"e[{operation.operands[0]}]"
+        return [(result, f"element_of({vector}, {at})") for at, result in enumerate(operation.results)]
     if len(operation.results) != 1:
         return [(result, "UNKNOWN") for result in operation.results]
     return [(operation.results[0], _text(operation, kernel, carried) or "UNKNOWN")]
@@ -64,6 +71,8 @@ def _text(operation: Operation, kernel: Kernel, carried: Collection[int]) -> str
     name, attributes = operation.name, operation.attributes
     given = [f"e[{value}]" for value in operation.operands]
     compare = "compare" if any(value in carried for value in operation.operands) else "compare_fixed"
+    if name in _UNSIGNED:
+        given = [f"unsigned({text}, {kernel.widths.get(operation.results[0], 0)})" for text in given]
     if name in _FUNCTIONS:
         numbers = ["w.numbers"] if name in _PERIODIC else []
         return f"{_FUNCTIONS[name]}({', '.join([*given, *numbers])})"
@@ -101,7 +110,7 @@ def _text(operation: Operation, kernel: Kernel, carried: Collection[int]) -> str
             place = _position(operation)
             return f"with_half({given[0]}, {given[1]}, {place})" if place is not None else None
         case _:
-            return None
+            return composites.text_of(operation, given, kernel)
 
 
 def _element(operation: Operation, given: list[str]) -> str | None:
@@ -146,7 +155,9 @@ def _position(operation: Operation) -> int | None:
 
 def _extracted(operation: Operation, given: list[str], kernel: Kernel) -> str | None:
     place = _position(operation)
-    is_half = kernel.types[operation.operands[0]] == "vector<2xi32>" and place is not None
+    if kernel.types[operation.operands[0]].startswith("vector<1x"):
+        return given[0]
+    is_half = kernel.types[operation.operands[0]] == _PAIR and place is not None
     return f"half({given[0]}, {place})" if is_half else None
 
 
@@ -164,7 +175,11 @@ def _with_half(half: Value, value: Value, place: int) -> Value:
 
 
 def _unsigned(value: Value, width: int) -> Value:
-    return value & (1 << width) - 1 if type(value) is int and value < 0 and width else value
+    if not width or not isinstance(value, (int, Lanes)):
+        return value
+    if type(value) is int:
+        return value & (1 << width) - 1 if value < 0 else value
+    return values.lanewise(int.__and__, value, (1 << width) - 1)
 
 
 def _truncated(value: Value, width: int) -> Value:
@@ -232,6 +247,8 @@ def _register(warp: Warp, name: str) -> Value:
             return cluster["xyz".index(name[-1])]
         case "ctaid.x" | "ctaid.y" | "ctaid.z":
             mode = "xyz".index(name[-1])
+            if kernel.grid[mode] == cluster[mode]:
+                return place[mode]
             first = Linear(((values.Symbol(f"clusterid.{name[-1]}"), cluster[mode]),))
             return values.add(first, place[mode])
         case _:

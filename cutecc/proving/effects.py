@@ -17,7 +17,7 @@ from cutecc.proving.warps import NotKnown, tensor_map
 
 if TYPE_CHECKING:
     from cutecc.proving.execution import Execution
-    from cutecc.proving.kernel import Kernel, Operation
+    from cutecc.proving.kernel import Box, Kernel, Operation
     from cutecc.proving.memory import Range
     from cutecc.proving.values import Value
 
@@ -26,21 +26,20 @@ Effect = Callable[["Execution", int], bool]
 
 _BLOCK = 24
 _CLUSTER = -1
-_SHARED = "!llvm.ptr<3>"
 
 
-def _event(run: Execution, index: int) -> Operation:
+def event_of(run: Execution, index: int) -> Operation:
     event = run.warps[index].event
     assert event is not None
     return event
 
 
-def _base(run: Execution, index: int) -> int:
+def base_of(run: Execution, index: int) -> int:
     """Where the warp's block begins in the cluster's shared memory."""
     return run.warps[index].block << _BLOCK
 
 
-def _segments(event: Operation) -> list[int]:
+def segments(event: Operation) -> list[int]:
     """How many operands there are of each kind."""
     return [int(text) for text in re.findall(r"\d+", event.attributes["operandSegmentSizes"].split(":", 1)[1])]
 
@@ -51,13 +50,13 @@ def _segments(event: Operation) -> list[int]:
 def _initialise(run: Execution, index: int) -> bool:
     address, expected = run.number(index, 0, "the address of an mbarrier"), run.number(index, 1, "a count of arrivals")
     if address in run.mbarriers:
-        raise NotKnown("an mbarrier is initialised again", _event(run, index))
+        raise NotKnown("an mbarrier is initialised again", event_of(run, index))
     value = run.tick(index)
-    run.mbarriers[address] = Mbarrier(expected, run.component(), (index, value), _event(run, index), missing=expected)
+    run.mbarriers[address] = Mbarrier(expected, run.component(), (index, value), event_of(run, index), missing=expected)
     return True
 
 
-def _targets(run: Execution, index: int) -> Iterator[tuple[Mbarrier, int]]:
+def targets(run: Execution, index: int) -> Iterator[tuple[Mbarrier, int]]:
     """mbarriers with how many lanes address each."""
     warp = run.warps[index]
     address = warp.given(0)
@@ -69,28 +68,28 @@ def _targets(run: Execution, index: int) -> Iterator[tuple[Mbarrier, int]]:
             if warp.mask >> lane & 1:
                 lanes[each] = lanes.get(each, 0) + 1
     else:
-        raise NotKnown("the address of an mbarrier is not known", _event(run, index))
+        raise NotKnown("the address of an mbarrier is not known", event_of(run, index))
     for each, count in lanes.items():
         if (found := run.mbarrier(index, each)) is not None:
             yield found, count
 
 
 def _arrive(run: Execution, index: int) -> bool:
-    counts = _segments(_event(run, index)) if "operandSegmentSizes" in _event(run, index).attributes else [1]
+    counts = segments(event_of(run, index)) if "operandSegmentSizes" in event_of(run, index).attributes else [1]
     each = run.number(index, 1, "a count of arrivals") if len(counts) > 1 and counts[1] else 1
     run.tick(index)
-    for barrier, lanes in _targets(run, index):
+    for barrier, lanes in targets(run, index):
         run.arrive(index, barrier, each * lanes, run.clocks[index])
-    _unknown_results(run, index)
+    unknown_results(run, index)
     return True
 
 
 def _expect(run: Execution, index: int) -> bool:
     announced = run.number(index, 1, "the number of announced bytes")
     run.tick(index)
-    for barrier, lanes in _targets(run, index):
+    for barrier, lanes in targets(run, index):
         run.arrive(index, barrier, lanes, run.clocks[index], announced * lanes)
-    _unknown_results(run, index)
+    unknown_results(run, index)
     return True
 
 
@@ -99,19 +98,49 @@ def _wait(run: Execution, index: int) -> bool:
     barrier = run.mbarrier(index, address)
     if barrier is None:
         return True
-    results = _event(run, index).results
-    if not results:
-        return run.wait(index, barrier, parity)
-    # Who only looks, and finds nothing, waits for the same later: whatever that finds, this finds no later.
-    if run.knows(index, barrier.component) < barrier.complete - 1:
-        run.report("phase", index, f"{run.who(index)} may look at an mbarrier two phases late", other=barrier.operation)
-    for result in results:
-        run.warps[index].values[result] = 0
+    event, polls = event_of(run, index), run.program.polls
+    if not event.results or event in polls.spinning:
+        return _await(run, index, barrier, parity)
+    if event not in polls.ahead:
+        raise NotKnown("more depends on a look at an mbarrier than whether to wait for it", event)
+    # Who looks, and finds the phase over, does not wait for it: what is true of who waits is true of it, if the wait
+    # is for the phase that the look is for. That is the first one, from those that are known to be complete on, with
+    # which a look of this parity is content.
+    known = run.knows(index, barrier.component)
+    warp = run.warps[index]
+    warp.looks |= {(address, parity, known + (known % 2 == parity % 2))}
+    for result in event.results:
+        warp.values[result] = 0
     return True
 
 
-def _unknown_results(run: Execution, index: int) -> None:
-    for result in _event(run, index).results:
+def _announce(run: Execution, index: int) -> bool:
+    """Bytes that a phase waits for, without an arrival."""
+    announced = run.number(index, 1, "the number of announced bytes")
+    run.tick(index)
+    for barrier, lanes in targets(run, index):
+        run.arrive(index, barrier, 0, run.clocks[index], announced * lanes)
+    return True
+
+
+def _await(run: Execution, index: int, barrier: Mbarrier, parity: int) -> bool:
+    """A wait, which may have been looked ahead for."""
+    if not run.wait(index, barrier, parity):
+        return False
+    event, warp = event_of(run, index), run.warps[index]
+    address = run.number(index, 0, "the address of an mbarrier")
+    if event in run.program.polls.guarded:
+        look = (address, parity, barrier.complete)
+        if look not in warp.looks:
+            raise NotKnown("a wait is for another phase than the look that may have made it superfluous", event)
+        warp.looks -= {look}
+    for result in event.results:
+        warp.values[result] = 1
+    return True
+
+
+def unknown_results(run: Execution, index: int) -> None:
+    for result in event_of(run, index).results:
         run.warps[index].values[result] = UNKNOWN
 
 
@@ -149,7 +178,7 @@ def _named(run: Execution, index: int, number: int, expected: int, weight: int) 
 
 
 def _numbered(run: Execution, index: int) -> tuple[int, int]:
-    event = _event(run, index)
+    event = event_of(run, index)
     given = len(event.operands)
     threads = prod(run.program.kernel.block)
     number = run.number(index, 0, "the number of a barrier") if given else 0
@@ -202,51 +231,64 @@ def _cluster_wait(run: Execution, index: int) -> bool:
 
 
 def _tensor_load(run: Execution, index: int) -> bool:
-    event, warp = _event(run, index), run.warps[index]
-    sizes = _segments(event)
+    event, warp = event_of(run, index), run.warps[index]
+    sizes = segments(event)
     target = run.number(index, 0, "where a copy writes")
     bar = run.number(index, sum(sizes[:3]), "the mbarrier of a copy")
     mask = 0
     if len(sizes) > 5 and sizes[5]:
         mask = run.number(index, sum(sizes[:5]), "the blocks of a multicast")
-    size = _box(run, index, warp.given(1), mask)
+    box = _box(run, index, warp.given(1))
+    parts = mask.bit_count() if box.is_shared and mask else 1
+    size, reach = box.size // parts, box.reach // parts
     run.tick(index)
     for _ in range(warp.active):
-        for block in [each for each in range(prod(run.program.kernel.cluster)) if mask >> each & 1] or [None]:
-            there, at = (target, bar) if block is None else (_moved(target, block), _moved(bar, block))
+        for there, at in _destinations(run, event, target, bar, mask):
             barrier = run.mbarrier(index, at)
             if barrier is None:
                 continue
-            run.access(index, [(there, there + size)], barrier.component, barrier.complete + 1, writes=True)
+            run.access(index, [(there, there + reach)], barrier.component, barrier.complete + 1, writes=True)
             run.arrive(index, barrier, 0, run.clocks[index], -size)
     return True
 
 
-def _moved(address: int, block: int) -> int:
+def _destinations(run: Execution, event: Operation, target: int, bar: int, mask: int) -> Iterator[tuple[int, int]]:
+    """Where a copy goes to, and at which mbarrier it then arrives."""
+    if not mask:
+        yield target, bar
+        return
+    is_of_pair = "cta_2" in str(event.attributes.get("group"))
+    for block in range(prod(run.program.kernel.cluster)):
+        if mask >> block & 1:
+            # Of pairs, the mbarrier is of the block whose number is even, or odd, as that of the mbarrier's own is.
+            yield moved(target, block), moved(bar, block & ~1 | block_of(bar) & 1 if is_of_pair else block)
+
+
+def moved(address: int, block: int) -> int:
     return address & (1 << _BLOCK) - 1 | block << _BLOCK
 
 
-def _box(run: Execution, index: int, address: Value, mask: int) -> int:
-    """Bytes that a copy moves to each block."""
+def _box(run: Execution, index: int, address: Value) -> Box:
+    """What a copy moves by the tensor map at an address."""
     for argument, box in run.program.kernel.boxes.items():
         if address == Linear(((tensor_map(argument), 1),)) and box.size:
-            return box.size // mask.bit_count() if box.is_shared and mask else box.size
+            return box
     raise NotKnown(
-        "how many bytes the copy moves is not known: its tensor map is none of the arguments", _event(run, index)
+        "how many bytes the copy moves is not known: its tensor map is none of the arguments", event_of(run, index)
     )
 
 
 def _tensor_store(run: Execution, index: int) -> bool:
     source = run.number(index, 1, "where a copy reads")
-    _bulk_read(run, index, source, _box(run, index, run.warps[index].given(0), 0))
+    bulk_read(run, index, source, _box(run, index, run.warps[index].given(0)).reach)
     return True
 
 
-def _bulk_read(run: Execution, index: int, source: int, size: int) -> None:
+def bulk_read(run: Execution, index: int, source: int, size: int) -> None:
     groups = run.group(index, "bulk")
     run.tick(index)
     run.access(index, [(source, source + size)], groups.component, groups.committed + 1, writes=False)
-    groups.is_open, groups.last = True, _event(run, index)
+    groups.is_open, groups.last = True, event_of(run, index)
 
 
 def _commit(kind: str) -> Effect:
@@ -262,7 +304,7 @@ def _commit(kind: str) -> Effect:
 def _wait_group(kind: str, attribute: str | None) -> Effect:
     def effect(run: Execution, index: int) -> bool:
         groups = run.group(index, kind)
-        left = int(_event(run, index).attributes[attribute]) if attribute else 0
+        left = int(event_of(run, index).attributes[attribute]) if attribute else 0
         groups.done = max(groups.done, groups.committed - left)
         run.learns(index, groups.component, groups.done)
         return True
@@ -271,7 +313,7 @@ def _wait_group(kind: str, attribute: str | None) -> Effect:
 
 
 def _async_copy(run: Execution, index: int) -> bool:
-    event, warp = _event(run, index), run.warps[index]
+    event, warp = event_of(run, index), run.warps[index]
     groups = run.group(index, "cp.async")
     ranges = _lanes(run, index, warp.given(0), int(event.attributes["size"]))
     run.tick(index)
@@ -282,7 +324,7 @@ def _async_copy(run: Execution, index: int) -> bool:
 
 def _async_arrive(run: Execution, index: int) -> bool:
     """An arrival when all copies that the thread has started so far are over."""
-    event = _event(run, index)
+    event = event_of(run, index)
     groups = run.group(index, "cp.async")
     run.tick(index)
     clock = [*run.clocks[index]]
@@ -291,7 +333,7 @@ def _async_arrive(run: Execution, index: int) -> bool:
     groups.committed += 1
     clock[groups.component] = groups.committed
     arrivals = 1 if event.attributes.get("noinc") else 0
-    for barrier, lanes in _targets(run, index):
+    for barrier, lanes in targets(run, index):
         run.arrive(index, barrier, arrivals * lanes, clock)
     return True
 
@@ -302,7 +344,7 @@ def _async_arrive(run: Execution, index: int) -> bool:
 def _lanes(run: Execution, index: int, address: Value, size: int, rows: int = WARP) -> list[Range]:
     ranges = of_lanes(address, size, run.warps[index].mask, rows)
     if ranges is None or not size:
-        raise NotKnown("which shared memory is accessed is not known", _event(run, index))
+        raise NotKnown("which shared memory is accessed is not known", event_of(run, index))
     return ranges
 
 
@@ -312,29 +354,30 @@ def _plain(run: Execution, index: int, ranges: list[Range], *, writes: bool) -> 
 
 
 def _load(run: Execution, index: int) -> bool:
-    event = _event(run, index)
+    event = event_of(run, index)
     size = bytes_of(run.program.kernel.types[event.results[0]])
-    ranges = _lanes(run, index, run.warps[index].given(0), size)
-    run.warps[index].values[event.results[0]] = UNKNOWN
-    return _plain(run, index, ranges, writes=False)
+    address = run.warps[index].given(0)
+    held, word = run.words.get(address, (0, UNKNOWN)) if type(address) is int else (0, UNKNOWN)
+    run.warps[index].values[event.results[0]] = word if held == size else UNKNOWN
+    return _plain(run, index, _lanes(run, index, address, size), writes=False)
 
 
 def _store(run: Execution, index: int) -> bool:
-    event = _event(run, index)
+    event = event_of(run, index)
     size = bytes_of(run.program.kernel.types[event.operands[0]])
     return _plain(run, index, _lanes(run, index, run.warps[index].given(1), size), writes=True)
 
 
 def _matrix_store(run: Execution, index: int) -> bool:
-    event = _event(run, index)
+    event = event_of(run, index)
     ranges = _lanes(run, index, run.warps[index].given(0), 16, 8 * (len(event.operands) - 1))
     return _plain(run, index, ranges, writes=True)
 
 
 def _matrix_load(run: Execution, index: int) -> bool:
-    event = _event(run, index)
+    event = event_of(run, index)
     ranges = _lanes(run, index, run.warps[index].given(0), 16, 8 * int(event.attributes["num"]))
-    _unknown_results(run, index)
+    unknown_results(run, index)
     return _plain(run, index, ranges, writes=False)
 
 
@@ -373,7 +416,7 @@ def _operands(
 
 
 def _assembly(run: Execution, index: int) -> bool:
-    event, warp = _event(run, index), run.warps[index]
+    event, warp = event_of(run, index), run.warps[index]
     found = _wgmma(event, run.program.kernel)
     if found is None:
         raise NotKnown("what the assembly does is not modelled", event)
@@ -382,11 +425,11 @@ def _assembly(run: Execution, index: int) -> bool:
     # Behind one or two factors, which are 1 or -1; of elements of 8 bits and of integers there are none.
     across = tuple(flags[3:5] if len(numbers) == 2 else flags[3:4]) or (False, False)
     groups = run.group(index, "wgmma")
-    ranges = _operands(found.product, numbers, across, warp.number, _base(run, index))
+    ranges = _operands(found.product, numbers, across, warp.number, base_of(run, index))
     run.tick(index)
     run.access(index, ranges, groups.component, groups.committed + 1, writes=False)
     groups.is_open, groups.last = True, event
-    _unknown_results(run, index)
+    unknown_results(run, index)
     return True
 
 
@@ -394,9 +437,13 @@ EFFECTS: Mapping[str, Effect] = {
     "nvvm.mbarrier.init": _initialise,
     "nvvm.mbarrier.arrive": _arrive,
     "nvvm.mbarrier.arrive.expect_tx": _expect,
+    "nvvm.mbarrier.expect_tx": _announce,
     "nvvm.mbarrier.try_wait.parity": _wait,
+    "nvvm.mbarrier.try_wait.parity.timelimit": _wait,
+    "nvvm.mbarrier.test.wait.parity": _wait,
     "nvvm.mbarrier.wait.parity": _wait,
     "nvvm.barrier": _barrier,
+    "nvvm.barrier0": _barrier,
     "nvvm.barrier.arrive": _barrier_arrive,
     "nvvm.cluster.arrive": _cluster_arrive,
     "nvvm.cluster.arrive.relaxed": _cluster_arrive,

@@ -11,15 +11,17 @@ from dataclasses import dataclass, field, replace
 from math import prod
 from typing import TYPE_CHECKING
 
+from cutecc.proving.arithmetic import block_of
 from cutecc.proving.barriers import Clock, Mbarrier, NamedBarrier, Waiter, join
-from cutecc.proving.effects import EFFECTS
-from cutecc.proving.memory import Range, Record, SharedMemory
+from cutecc.proving.memory import TENSOR, Range, Record, SharedMemory
+from cutecc.proving.modelled import MODELLED
 from cutecc.proving.problems import Kind, Problem
 from cutecc.proving.warps import NotKnown, Warp, make_warps
 
 if TYPE_CHECKING:
     from cutecc.proving.kernel import Operation
     from cutecc.proving.numbers import Numbers
+    from cutecc.proving.values import Value
     from cutecc.proving.warps import Program
     from cutecc.proving.windows import Window
 
@@ -61,6 +63,16 @@ class Execution:
     idle: int = 0
     """How many have had a turn since somebody went on."""
     events: int = 0
+    words: dict[int, tuple[int, Value]] = field(default_factory=dict[int, tuple[int, "Value"]])
+    """Of shared memory, what is known of what it holds: so many bytes, and a value."""
+    requests: int = 0
+    """For clusters that have not begun."""
+    requester: int | None = None
+    """The warp that asks for them."""
+    columns: dict[int, tuple[tuple[int, int], ...]] = field(default_factory=dict[int, tuple[tuple[int, int], ...]])
+    """Of tensor memory, those that blocks have: the first, and how many."""
+    asked: dict[int, int] = field(default_factory=dict[int, int])
+    """How often blocks have asked for columns together with the other one of their pair."""
 
     @classmethod
     def begin(cls, program: Program, numbers: Numbers) -> Execution:
@@ -99,13 +111,14 @@ class Execution:
             self.idle = -1
             warp.proceed()
         while (event := warp.event) is not None and not event.blocks:
-            effect = EFFECTS.get(event.name)
+            effect = MODELLED.get(event.name)
             if effect is None:
                 raise NotKnown(f"{event.name} is not modelled", event)
             if not effect(self, index):
                 return
             self.events += 1
             self.idle = -1
+            self.happened(index, event)
             warp.proceed()
 
     def _end(self) -> None:
@@ -116,7 +129,7 @@ class Execution:
         if self.live:
             return
         for (index, kind), groups in self.groups.items():
-            if groups.is_open and groups.last is not None and kind != "cp.async":
+            if groups.is_open and groups.last is not None and kind in ("bulk", "wgmma"):
                 self.report("drain", index, f"{self.who(index)} exits with {kind} that no group has", groups.last)
             elif groups.done < groups.committed and kind == "bulk" and groups.last is not None:
                 text = f"{self.who(index)} exits while a bulk copy may still read shared memory"
@@ -133,6 +146,18 @@ class Execution:
                 self.report("arrivals", 0, f"{barrier.bytes} bytes are announced and never copied", barrier.operation)
             elif known < barrier.complete and any(self._is_open(barrier)):
                 self.report("drain", 0, "the block exits while a copy may still write shared memory", barrier.operation)
+
+        self._look_at_exits()
+
+    def _look_at_exits(self) -> None:
+        """Whoever accesses another block's shared memory is done before that block exits: one of its warps knows it."""
+        for start, writes, reads in self.memory.open(self.known_to_all(range(len(self.warps)))):
+            owner = [index for index, warp in enumerate(self.warps) if warp.block == block_of(start)]
+            for record in (*writes, *reads) if start < TENSOR else ():
+                known = any(self.knows(index, record.component) >= record.value for index in owner)
+                if record.warp not in owner and not known and not record.is_in_doubt:
+                    text = f"block {block_of(start)} may exit while {self.who(record.warp)} accesses its shared memory"
+                    self.report("drain", record.warp, text, record.operation)
 
     def _is_open(self, barrier: Mbarrier) -> list[bool]:
         """Whether copies that complete at a barrier are not known to be over."""
@@ -154,6 +179,9 @@ class Execution:
                 missing = f"{barrier.missing} arrivals and {barrier.bytes} bytes"
                 return f"of an mbarrier with {barrier.complete} complete phases {missing} are missing"
         return f"{event.name.removeprefix('nvvm.')} of too few"
+
+    def happened(self, index: int, event: Operation) -> None:
+        """A warp's event has happened; for runs that keep their events."""
 
     # What effects are made of.
 
@@ -206,21 +234,43 @@ class Execution:
             found = self.groups[index, kind] = Groups(self.component())
         return found
 
-    def access(self, index: int, ranges: Sequence[Range], component: int, value: int, *, writes: bool) -> None:
-        """A warp accesses, or starts an access of, shared memory, which is over at a value of a component."""
+    def access(
+        self,
+        index: int,
+        ranges: Sequence[Range],
+        component: int,
+        value: int,
+        *,
+        writes: bool,
+        clock: Clock | None = None,
+    ) -> None:
+        """A warp accesses, or starts an access of, memory, which is over at a value of a component.
+
+        It comes after what the warp knows, or what a `clock` says. Raises `NotKnown` for a collision that is none if
+        a branch is not taken.
+        """
         operation = self.warps[index].event
         assert operation is not None
-        clock = self.clocks[index]
+        clock = self.clocks[index] if clock is None else clock
         size = len(clock)
 
         def known(record: Record) -> bool:
             return record.component < size and clock[record.component] >= record.value
 
-        record = Record(component, value, index, operation)
+        if writes and self.words:
+            kept = {at: each for at, each in self.words.items() if all(b <= at or at + each[0] <= a for a, b in ranges)}
+            self.words = kept
+        record = Record(component, value, index, operation, self.warps[index].is_in_doubt)
         collides = (self.memory.write if writes else self.memory.read)(ranges, record, known)
         if collides is not None:
+            if record.is_in_doubt or collides.is_in_doubt:
+                doubtful = record if record.is_in_doubt else collides
+                raise NotKnown(
+                    "nothing orders this access, and whether its branch is taken is not known", doubtful.operation
+                )
             what = "writes" if writes else "reads"
-            others = f"shared memory that {self.who(collides.warp)} accesses"
+            where = "tensor memory" if ranges[0][0] >= TENSOR else "shared memory"
+            others = f"{where} that {self.who(collides.warp)} accesses"
             text = f"{self.who(index)} {what} {others}: nothing orders the two"
             self.report("race", index, text, other=collides.operation)
 
@@ -316,5 +366,6 @@ class Execution:
             {key: each.copy() for key, each in self.mbarriers.items()},
             {key: each.copy() for key, each in self.named.items()},
             groups, self.memory.copy(), [*self.problems], self.current,
-            self.window.copy() if self.window else None, self.idle, self.events,
+            self.window.copy() if self.window else None, self.idle, self.events, dict(self.words),
+            self.requests, self.requester, dict(self.columns), dict(self.asked),
         )  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -12,6 +11,8 @@ from cutecc.errors import SourceLocation
 from cutecc.ir.locations import user_location
 from cutecc.ir.mlir import ir
 from cutecc.passes import walk
+from cutecc.proving.aggregates import Aggregate, inserted
+from cutecc.proving.values import UNKNOWN
 
 _POINTERS = {3: 32, 7: 32}
 """Bits of pointers by their address space."""
@@ -51,6 +52,8 @@ class Box:
     """Bytes; of what is multicast, those of all blocks that share it together."""
     is_shared: bool
     """Whether each block of a multicast copies its part of it."""
+    reach: int
+    """Bytes of shared memory; more than the size where elements of less than a byte get one each."""
 
 
 @dataclass(eq=False, slots=True)
@@ -63,38 +66,51 @@ class Kernel:
     block: tuple[int, int, int]
     """Threads."""
     cluster: tuple[int, int, int]
+    grid: tuple[int | None, int | None, int | None]
+    """Blocks, where every launch has as many."""
     widths: dict[int, int]
     """Bits of integers and pointers, by value."""
     types: dict[int, str]
     boxes: dict[int, Box] = field(default_factory=dict["int", "Box"])
     """What one instruction copies, by the argument that holds the tensor map."""
+    constants: dict[int, Any] = field(default_factory=dict["int", "Any"])
+    """Arguments that every launch gives the same."""
 
 
 @dataclass(frozen=True, slots=True)
 class Atoms:
-    """What copies of traced kernels move, by the kernels' names: their types say so, which lowering drops."""
+    """What copies of kernels move, by the names of kernels: their types say so, which lowering drops."""
 
     boxes: dict[str, list[Box]]
 
     @classmethod
     def of(cls, traced: ir.Module) -> Atoms:
-        """Of a module that no pass has changed."""
+        """Of a module whose kernels still take copies as arguments."""
         return cls({_name(each): [*_boxes(each)] for each in walk(traced, "cuda.kernel")})
 
 
 def read_kernels(lowered: ir.Module, atoms: Atoms) -> Iterator[Kernel]:
     """The kernels of a module of which it is known how many threads they have."""
-    launches = {_callee(each): each for each in walk(lowered, "cuda.launch_ex")}
+    launches: dict[str, ir.Operation] = {}
+    several: set[str] = set()
+    for each in walk(lowered, "cuda.launch_ex"):
+        if launches.setdefault(_callee(each), each) is not each:
+            several.add(_callee(each))
     for operation in walk(lowered, "cuda.kernel"):
         name = _name(operation)
         shape = _launch(launches[name]) if name in launches else _required(operation)
         if shape is None:
             continue
-        block, cluster = shape
         reader = _Reader()
         (native,) = operation.regions[0].blocks
         arguments = [reader.value(each) for each in native.arguments]
-        kernel = Kernel(name, arguments, reader.block(native), block, cluster, reader.widths, reader.types)
+        block, cluster, grid = shape
+        if name in several:
+            grid = None, None, None
+        kernel = Kernel(name, arguments, reader.block(native), block, cluster, grid, reader.widths, reader.types)
+        given = [_constant(each) for each in [*launches[name].operands][1:]] if name in launches else []
+        if len(given) == len(arguments) and name not in several:
+            kernel.constants = {a: value for a, value in zip(arguments, given, strict=True) if value is not UNKNOWN}
         # Tensor maps are passed by value, in the order of the traced kernel's atoms.
         boxes = atoms.boxes.get(name, [])
         pointers = [each for each in native.arguments if str(each.type) == "!llvm.ptr"]
@@ -132,7 +148,32 @@ class _Reader:
 
     def block(self, native: ir.Block) -> Block:
         arguments = [self.value(each) for each in native.arguments]
-        return Block(arguments, [self.operation(each.operation) for each in native.operations])
+        operations: list[Operation] = []
+        stored: dict[int, int] = {}
+        for each in native.operations:
+            operations.append(self.operation(each.operation))
+            self._forward(each.operation, operations[-1], stored)
+        return Block(arguments, operations)
+
+    def _forward(self, native: ir.Operation, operation: Operation, stored: dict[int, int]) -> None:
+        """Have what is loaded from the thread's own memory be what was stored there just before, in the same block.
+
+        `stored` is by pointers; what else writes there, or may, makes it empty.
+        """
+        match operation.name:
+            case "llvm.store" if self.types[operation.operands[1]] == "!llvm.ptr":
+                stored.clear()
+                stored[operation.operands[1]] = operation.operands[0]
+            case "llvm.load":
+                value = stored.get(operation.operands[0])
+                if value is not None and self.types[value] == self.types[operation.results[0]]:
+                    self._numbers[native.results[0]] = value
+            case "llvm.call" | "llvm.inline_asm":
+                stored.clear()
+            case _ if operation.blocks or operation.name.startswith("llvm.intr.mem"):
+                stored.clear()
+            case _:
+                pass
 
     def operation(self, native: ir.Operation) -> Operation:
         blocks = [self.block(block) for region in native.regions for block in region.blocks]
@@ -162,23 +203,29 @@ def operations_inside(operation: Operation) -> Iterator[Operation]:
         yield from all_operations(block)
 
 
-def _launch(launch: ir.Operation) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
-    """Threads of a block and blocks of a cluster."""
+Shape = tuple[tuple[int, int, int], tuple[int, int, int], tuple[int | None, int | None, int | None]]
+"""Threads of a block, blocks of a cluster, and those of the grid that are known."""
+
+
+def _launch(launch: ir.Operation) -> Shape:
+    """Threads of a block, blocks of a cluster, and those of the grid that are known."""
     config = launch.operands[0]
-    block = _constants(list(config.owner.operands)[:3])
+    given = list(config.owner.operands)
+    block = _constants(given[:3])
+    x, y, z = (each if isinstance(each := _constant(value), int) else None for value in given[4:7])
     cluster = (1, 1, 1)
     for use in config.uses:
         if use.owner.operation.name == "cuda.launch_cfg.cluster_dim":
             cluster = _constants(list(use.owner.operands)[1:4])
-    return block, cluster
+    return block, cluster, (x, y, z)
 
 
-def _required(kernel: ir.Operation) -> tuple[tuple[int, int, int], tuple[int, int, int]] | None:
+def _required(kernel: ir.Operation) -> Shape | None:
     """Of a kernel that its module does not launch: what it says itself of its blocks."""
     if "nvvm.reqntid" not in kernel.attributes:
         return None
     x, y, z = ir.DenseI32ArrayAttr(kernel.attributes["nvvm.reqntid"])
-    return (x, y, z), (1, 1, 1)
+    return (x, y, z), (1, 1, 1), (None, None, None)
 
 
 def _constants(values: list[ir.Value]) -> tuple[int, int, int]:
@@ -186,16 +233,49 @@ def _constants(values: list[ir.Value]) -> tuple[int, int, int]:
     return x, y, z
 
 
+def _constant(value: ir.Value) -> Any:
+    """What the host gives to a kernel: a number, a structure of numbers, or something unknown."""
+    if isinstance(value.owner, ir.Block):
+        return UNKNOWN
+    owner = value.owner.operation
+    match owner.name:
+        case "arith.constant":
+            return number_of(_attribute(owner.attributes["value"]), str(value.type))
+        case "llvm.insertvalue":
+            whole, part = (_constant(each) for each in owner.operands)
+            if whole is UNKNOWN or part is UNKNOWN:
+                return UNKNOWN
+            return inserted(whole, part, positions(str(owner.attributes["position"])))
+        case "ub.poison" | "llvm.mlir.undef" | "llvm.mlir.poison":
+            return Aggregate()
+        case _:
+            return UNKNOWN
+
+
+def number_of(value: Any, type_: str) -> Any:
+    """What a constant is: an integer, or a vector whose elements are all the same one."""
+    if isinstance(value, int):
+        return value & 1 if type_ == "i1" else value
+    found = re.match(r"dense<(-?\d+)> : vector<\d+xi\d+>$", str(value))
+    return int(found[1]) if found else UNKNOWN
+
+
+def positions(attribute: str) -> tuple[int, ...]:
+    """The numbers in an array attribute."""
+    return tuple(int(each) for each in re.findall(r"-?\d+", attribute.split(":", 1)[-1]))
+
+
 _ATOM = re.compile(
-    r"!cute_nvgpu\.atom\.non_exec_tiled_tma_\w+<(?:(sm_\w+), )?(\w+), copy_bits = \d+, "
-    r"tma_gbasis = <\"(\([\d,]+\)|\d+):"
+    r"!cute_nvgpu\.atom\.non_exec_\w*tma_\w+<(?:(\w+), )?\w+, copy_bits = (\d+), "
+    r'tma_gbasis = <"[^"]*">, tma_format = (\w+)'
 )
-_FORMATS = re.compile(r"(?:f|bf|i|u|ui|si|tf)(\d+)")
+_UNPACKED = re.compile(r"U(\d)_UNPACK_U8")
 
 
 def _boxes(kernel: ir.Operation) -> Iterator[Box]:
     for argument in kernel.regions[0].blocks[0].arguments:
         if found := _ATOM.search(str(argument.type)):
-            bits = _FORMATS.match(found[2])
-            elements = math.prod(int(size) for size in re.findall(r"\d+", found[3]))
-            yield Box(elements * int(bits[1]) // 8 if bits else 0, "multicast" in (found[1] or ""))
+            size = int(found[2]) // 8
+            unpacked = _UNPACKED.match(found[3])
+            reach = size * 8 // int(unpacked[1]) if unpacked else size
+            yield Box(size, "multicast" in (found[1] or ""), reach)

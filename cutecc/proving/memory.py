@@ -10,6 +10,8 @@ from cutecc.proving.kernel import Operation
 
 Range = tuple[int, int]
 """The first byte, and the one behind the last."""
+TENSOR = 1 << 40
+"""From here on addresses are of tensor memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +22,8 @@ class Record:
     value: int
     warp: int
     operation: Operation
+    is_in_doubt: bool = False
+    """Whether it may not be made at all."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,10 @@ from cutecc.ir.modules import fresh_context, parse
 from cutecc.passes.manager import run
 from cutecc.passes.nvidia.options import WheelOptions
 from cutecc.passes.pipeline import Pipeline
-from cutecc.passes.pipelines import named_pipeline
+from cutecc.passes.pipelines import named_pipeline, uses_lir, uses_pyir
 from cutecc.proving.exploring import Assumed, Found, explore
 from cutecc.proving.kernel import Atoms, read_kernels
+from cutecc.proving.pictured import skeletons_of
 from cutecc.proving.proof import Proof, prove
 from cutecc.proving.skeleton import skeleton_of
 from cutecc.proving.states import States
@@ -22,36 +23,44 @@ from cutecc.target import Target
 
 LAST = "core-to-llvm-prepare"
 """The pass of `nvidia` after which the kernel is looked at."""
+_LAST_WITH_ATOMS = "convert-math-to-funcs"
+"""The pass after which types say for the last time what copies move."""
 
 
-def prove_apart(data: bytes, target: str, seconds: float, *, lir: bool = False) -> list[Proof]:
+def prove_apart(data: bytes, target: str, seconds: float) -> list[Proof]:
     """As `prove_module`, in a process of its own."""
     try:
-        return isolation.call("cutecc.proving.modules:prove_module", data, target, seconds, lir)
+        return isolation.call("cutecc.proving.modules:prove_module", data, target, seconds)
     except isolation.ProcessDied as death:
         return [Proof("cannot tell", "kernel", reason=f"lowering it aborted: {death.message}")]
 
 
-def prove_module(data: bytes, target: str, seconds: float, lir: bool = False) -> list[Proof]:
+def prove_module(data: bytes, target: str, seconds: float) -> list[Proof]:
     """The proof of each kernel in a traced module, MLIR text or bytecode, in at most so many seconds each.
 
     Raises `cutecc.Error` for a module that is none, or does not lower.
     """
     proofs: list[Proof] = []
     with fresh_context():
-        for number, program in enumerate(programs(data, target, lir)):
-            with _Searches(data, target, lir, number) as searches:
-                proofs.append(prove(program, seconds, searches))
+        for number, program in enumerate(programs(data, target)):
+            with _Searches(data, target, number) as searches:
+                proof = prove(program, seconds, searches)
+            proof.skeleton = skeletons_of(program)
+            proofs.append(proof)
     return proofs
 
 
-def programs(data: bytes, target: str, lir: bool) -> Iterator[Program]:
+def programs(data: bytes, target: str) -> Iterator[Program]:
     """The kernels of a traced module, ready to be gone through; in the current context."""
     module = parse(data)
-    atoms = Atoms.of(module)
     # Problems are told at lines.
-    whole = named_pipeline("nvidia", Target.parse(target), WheelOptions(preserve_line_info=True), lir=lir)
-    run(Pipeline(whole.passes[: whole.position(LAST) + 1]), module)
+    options = WheelOptions(preserve_line_info=True)
+    lir, pyir = uses_lir(module), uses_pyir(module)
+    whole = named_pipeline("nvidia", Target.parse(target), options, lir=lir, pyir=pyir)
+    middle, end = whole.position(_LAST_WITH_ATOMS) + 1, whole.position(LAST) + 1
+    run(Pipeline(whole.passes[:middle]), module)
+    atoms = Atoms.of(module)
+    run(Pipeline(whole.passes[middle:end]), module)
     for kernel in read_kernels(module, atoms):
         yield program_of(skeleton_of(kernel))
 
@@ -59,8 +68,8 @@ def programs(data: bytes, target: str, lir: bool) -> Iterator[Program]:
 class _Searches:
     """Searches in as many processes as there are processors, which begin when there is something to do."""
 
-    def __init__(self, data: bytes, target: str, lir: bool, number: int) -> None:
-        self._kernel = data, target, lir, number
+    def __init__(self, data: bytes, target: str, number: int) -> None:
+        self._kernel = data, target, number
         self._pool: WorkerPool | None = None
 
     def __enter__(self) -> _Searches:
@@ -82,14 +91,14 @@ class _Searches:
                 future.cancel()
 
 
-def _search(data: bytes, target: str, lir: bool, number: int, assumed: Assumed, deadline: float) -> Found:
+def _search(data: bytes, target: str, number: int, assumed: Assumed, deadline: float) -> Found:
     """A search in a process that may have done others of the same kernel before."""
-    program, states = _made(data, target, lir, number)
+    program, states = _made(data, target, number)
     return explore(program, assumed, states, deadline)
 
 
 @functools.lru_cache(maxsize=1)
-def _made(data: bytes, target: str, lir: bool, number: int) -> tuple[Program, States]:
+def _made(data: bytes, target: str, number: int) -> tuple[Program, States]:
     with fresh_context():
-        program = [*programs(data, target, lir)][number]
+        program = [*programs(data, target)][number]
     return program, States(program)

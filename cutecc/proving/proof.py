@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from math import lcm
 from typing import TYPE_CHECKING, Any, Literal
 
+import msgspec
+
 from cutecc.errors import SourceLocation
 from cutecc.proving.exploring import Assumed, Found, Number, explore, steady_state
 from cutecc.proving.formulas import Formula
@@ -19,6 +21,7 @@ from cutecc.proving.symbols import formulas_of
 from cutecc.proving.values import DependsOnPeriod, Symbol
 from cutecc.proving.warps import NotKnown, Program
 from cutecc.proving.windows import Steady
+from cutecc.report.skeleton import Skeleton
 
 if TYPE_CHECKING:
     from cutecc.proving.witness import Witness
@@ -63,6 +66,8 @@ class Proof:
     states: int = 0
     events: int = 0
     seconds: float = 0.0
+    skeleton: list[Skeleton] = field(default_factory=list[Skeleton])
+    """The run that stands for all, in parts, for people to look at."""
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -73,7 +78,8 @@ class Proof:
         found["below"] = {name: [_problem(each) for each in problems] for name, problems in self.below.items()}
         found |= {"preconditions": self.preconditions, "tried": self.tried}
         found["witness"] = None if self.witness is None else self.witness.to_dict()
-        return found | {"states": self.states, "events": self.events, "seconds": round(self.seconds, 3)}
+        found |= {"states": self.states, "events": self.events, "seconds": round(self.seconds, 3)}
+        return found | {"skeleton": msgspec.to_builtins(self.skeleton)}
 
 
 def _place(location: SourceLocation | None) -> dict[str, Any] | None:

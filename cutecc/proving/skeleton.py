@@ -15,7 +15,14 @@ STRUCTURED = ("scf.if", *_LOOPS)
 _SHARED = ("!llvm.ptr<3>", "!llvm.ptr<7>")
 _SILENT = (
     *("nvvm.fence", "nvvm.setmaxregister", "nvvm.prefetch", "nvvm.bar.warp.sync", "nvvm.wgmma.fence.aligned"),
-    *("nvvm.tensormap.replace", "nvvm.griddepcontrol", "nvvm.nanosleep", "nvvm.breakpoint", "nvvm.exit"),
+    *(
+        "nvvm.tcgen05.fence",
+        "nvvm.tensormap.replace",
+        "nvvm.griddepcontrol",
+        "nvvm.nanosleep",
+        "nvvm.breakpoint",
+        "nvvm.exit",
+    ),
 )
 """Prefixes of operations by which nobody waits and nothing of shared memory is accessed.
 
@@ -25,7 +32,8 @@ _EVENTS = (
     *("nvvm.mbarrier.", "nvvm.barrier", "nvvm.cluster.", "nvvm.cp.async.", "nvvm.wgmma.", "nvvm.tcgen05."),
     *("nvvm.stmatrix", "nvvm.ldmatrix", "nvvm.store.async", "nvvm.clusterlaunchcontrol", "nvvm.red"),
 )
-_VALUES = ("nvvm.tcgen05.mma_smem_desc",)
+_VALUES = ("nvvm.tcgen05.mma_smem_desc", "nvvm.clusterlaunchcontrol.query")
+_PLAIN = ("llvm.load", "llvm.store", "nvvm.stmatrix", "nvvm.ldmatrix", "nvvm.cp.async.shared.global")
 
 
 @dataclass(eq=False)
@@ -49,6 +57,11 @@ def is_event(kernel: Kernel, operation: Operation) -> bool:
     if name == "llvm.inline_asm":
         return bool(_ASSEMBLY.search(operation.attributes["asm_string"]))
     return name.startswith(_EVENTS) and not name.startswith((*_SILENT, *_VALUES))
+
+
+def is_plain_access(operation: Operation) -> bool:
+    """Whether an event does nothing but read or write shared memory: nobody waits for it by itself."""
+    return operation.name in _PLAIN
 
 
 def skeleton_of(kernel: Kernel) -> Skeleton:
@@ -202,4 +215,10 @@ def _operands(kernel: Kernel, event: Operation) -> list[int]:
         return [value for value in integers if kernel.types[value] != "i32"]
     if event.name == "nvvm.cp.async.shared.global":
         return event.operands[:1]
+    if event.name.startswith("nvvm.tcgen05.mma"):
+        return event.operands
+    if event.name == "nvvm.store.async":
+        return [event.operands[0], event.operands[2]]
+    if event.name == "nvvm.tcgen05.st":
+        return [event.operands[0], *event.operands[2:]]
     return integers

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from cutecc.proving.aggregates import Answer
 from cutecc.proving.demands import Demand, carried_values, demands_of
 from cutecc.proving.kernel import operations_inside
 from cutecc.proving.numbers import Count, Key
+from cutecc.proving.skeleton import STRUCTURED
 from cutecc.proving.values import Linear, Symbol
 
 if TYPE_CHECKING:
     from cutecc.proving.barriers import Clock
     from cutecc.proving.execution import Execution
-    from cutecc.proving.kernel import Block
+    from cutecc.proving.kernel import Block, Operation
     from cutecc.proving.numbers import Numbers
+    from cutecc.proving.values import Value
     from cutecc.proving.warps import Frame, Program, Step, Warp
+
+
+_ENDS = ("scf.yield", "scf.condition")
 
 
 @dataclass(eq=False, slots=True)
@@ -37,6 +43,7 @@ class States:
 
     def __init__(self, program: Program) -> None:
         self._demands = demands_of(program.skeleton)
+        self._constants = program.constants
         self._carried = carried_values(program.skeleton)
         self._live: dict[int, _Live] = {}
         self._block(program.kernel.body, program.steps)
@@ -52,7 +59,7 @@ class States:
         waiting: set[int] = set()
         made: set[int] = set()
         for operation in block.operations:
-            waiting.update(operation.operands)
+            waiting.update(self._used(operation))
             if operation not in step_of:
                 made.update(operation.results)
                 continue
@@ -81,6 +88,13 @@ class States:
         self._live[id(steps)] = found
         return everything
 
+    def _used(self, operation: Operation) -> Iterable[int]:
+        """The operands whose values make a difference; of a constant, its distance to a number of the launch may."""
+        is_relative = operation.name in ("arith.cmpi", *STRUCTURED, *_ENDS) or any(
+            self._demands.get(result, Demand()).is_relative for result in operation.results
+        )
+        return (each for each in operation.operands if is_relative or each not in self._constants)
+
     def _matters(self, value: int) -> bool:
         return self._demands.get(value, Demand()) != Demand()
 
@@ -89,8 +103,12 @@ class States:
         numbers = run.numbers
         live = run.live
         clocks, barriers, memory = _knowledge(run, live)
-        warps = tuple(self._warp(warp, numbers) if index in clocks else None for index, warp in enumerate(run.warps))
-        return run.current, run.idle, warps, barriers, memory, tuple(sorted(clocks.items())), _bounds(run, numbers)
+        warps = tuple(
+            (self._warp(warp, numbers), _looks(run, warp)) if index in clocks else None
+            for index, warp in enumerate(run.warps)
+        )
+        known = tuple(sorted(clocks.items()))
+        return run.current, run.idle, warps, barriers, memory, known, _bounds(run, numbers), _words(run, numbers)
 
     def _warp(self, warp: Warp, numbers: Numbers) -> Hashable:
         tiles = _first_tile(numbers)
@@ -111,14 +129,14 @@ class States:
         counter, end = frame.counter, warp.values[frame.step.operation.operands[1]]
         if isinstance(end, Linear) and type(counter) is int:
             return _distance(warp, end, counter, numbers)
-        return counter
+        return _relative(counter, numbers) if isinstance(counter, Linear) else counter
 
     def _value(self, warp: Warp, number: int, numbers: Numbers) -> Hashable:
         value, demand = warp.values[number], self._demands[number]
         if isinstance(value, Linear):
             return _relative(value, numbers) if number in self._carried else value
         if type(value) is not int:
-            return value
+            return _of_tile(value, numbers)
         if demand.period == 0 or value < 0:
             return value
         found: list[Hashable] = [value if value < demand.limit else None, value % demand.period]
@@ -130,6 +148,21 @@ class States:
             return (*found, *(distances or [value]))
         # What stays the same is itself, and has been compared with what a number is known to exceed.
         return (value, *((symbol, max(distance, -1)) for symbol, distance in distances))
+
+
+def _words(run: Execution, numbers: Numbers) -> Hashable:
+    """What is known of what shared memory holds; requests are counted from the tile of which nothing is known."""
+    words = tuple((at, size, _of_tile(word, numbers)) for at, (size, word) in sorted(run.words.items()))
+    return words, run.requests - _first_tile(numbers) if run.requests else None
+
+
+def _of_tile(value: Value, numbers: Numbers) -> Hashable:
+    return ("answer", value.number - _first_tile(numbers)) if isinstance(value, Answer) else value
+
+
+def _looks(run: Execution, warp: Warp) -> Hashable:
+    """Looks ahead, by how far they are from the phase that goes on."""
+    return tuple(sorted((at, parity, phase - run.mbarriers[at].complete) for at, parity, phase in warp.looks))
 
 
 def _distance(warp: Warp, end: Linear, counter: int, numbers: Numbers) -> Hashable:

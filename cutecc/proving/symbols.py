@@ -191,9 +191,9 @@ class _Numbering:
 
     def _result(self, operation: Operation, index: int, result: int) -> None:
         name, attributes = operation.name, operation.attributes
-        if name.startswith(_LEAVES):
+        if name.startswith(_LEAVES) and not self._differs_in_cluster(name):
             self._leaf(_Key(name), name.removeprefix("nvvm.read.ptx.sreg."), result)
-        elif name == "llvm.extractvalue" and operation.operands[0] in self._arguments:
+        elif name == "llvm.extractvalue" and self._is_number_of_launch(operation):
             argument, position = self._arguments[operation.operands[0]], attributes["position"]
             where = position.split(":", 1)[-1].strip(" >").replace(" ", "")
             self._leaf(_Key(name, (argument, position)), f"argument {argument}[{where}]", result)
@@ -209,6 +209,17 @@ class _Numbering:
                 return
             plain = tuple(sorted((k, str(v)) for k, v in attributes.items() if k != "overflowFlags"))
             self._class(_Key(name, (index, plain), tuple(map(id, parts))), parts, result).leaves = _leaves(parts)
+
+    def _differs_in_cluster(self, name: str) -> bool:
+        """Whether it is the place of a block in the grid, which is the cluster's and the block's in that."""
+        is_place = name.startswith("nvvm.read.ptx.sreg.ctaid.")
+        return is_place and self._kernel.cluster["xyz".index(name[-1])] > 1
+
+    def _is_number_of_launch(self, operation: Operation) -> bool:
+        """Whether it is a size that an argument holds, and that is not the same in every launch."""
+        (argument,) = operation.operands
+        is_size = self._kernel.widths.get(operation.results[0]) in _SIZE_BITS
+        return is_size and argument in self._arguments and argument not in self._kernel.constants
 
     def _leaf(self, key: _Key, name: str, value: int) -> None:
         found = self._class(key, [], value)

@@ -361,8 +361,10 @@ def select(condition: Value, a: Value, b: Value) -> Value:
     """The first value where the condition is not zero."""
     if type(condition) is int:
         return a if condition else b
+    if a == b:
+        return a
     if condition is UNKNOWN:
-        return a if a == b else UNKNOWN
+        return UNKNOWN
     return lanewise(_chosen, condition, a, b)
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
 
 from cutecc.proving.arithmetic import Code, compiled, shared_base
 from cutecc.proving.demands import carried_values
-from cutecc.proving.kernel import Block, Kernel, Operation, all_operations
+from cutecc.proving.kernel import Block, Kernel, Operation, number_of, operations_inside
 from cutecc.proving.numbers import Numbers
-from cutecc.proving.skeleton import STRUCTURED, Skeleton, is_event
+from cutecc.proving.polls import Polls, polls_of
+from cutecc.proving.skeleton import STRUCTURED, Skeleton, is_event, is_plain_access
 from cutecc.proving.symbols import symbols_of
 from cutecc.proving.values import UNKNOWN, WARP, Lanes, Linear, Symbol, Value, add, compare, select
 
@@ -36,6 +38,8 @@ class Step:
     moves: list[tuple[int, ...]]
     """Of a branch: its results with what each block hands on."""
     has_events: bool
+    synchronises: bool
+    """Whether there are events inside that are more than accesses of memory."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -46,9 +50,10 @@ class Program:
     skeleton: Skeleton
     steps: list[Step]
     symbols: dict[int, Symbol]
-    constants: dict[int, int]
+    constants: dict[int, Value]
     values: int
     """How many there are."""
+    polls: Polls
 
 
 def program_of(skeleton: Skeleton) -> Program:
@@ -57,7 +62,9 @@ def program_of(skeleton: Skeleton) -> Program:
     symbols = {value: symbol for value, symbol in symbols_of(skeleton).items() if value in skeleton.needed}
     compiling = _Compiling(skeleton, symbols)
     steps = compiling.block(kernel.body)
-    return Program(kernel, skeleton, steps, symbols, compiling.constants, len(kernel.types))
+    compiling.constants.update(kernel.constants)
+    polls = polls_of(kernel, functools.partial(is_event, kernel))
+    return Program(kernel, skeleton, steps, symbols, compiling.constants, len(kernel.types), polls)
 
 
 class _Compiling:
@@ -65,7 +72,7 @@ class _Compiling:
         self._skeleton = skeleton
         self._symbols = symbols
         self._carried = carried_values(skeleton)
-        self.constants: dict[int, int] = {}
+        self.constants: dict[int, Value] = {}
 
     def block(self, block: Block) -> list[Step]:
         skeleton, kernel = self._skeleton, self._skeleton.kernel
@@ -79,10 +86,9 @@ class _Compiling:
                 continue
             inner = [self.block(each) for each in operation.blocks] if is_step else []
             code = compiled(waiting, kernel, self._carried) if waiting else None
-            events = is_step and any(
-                is_event(kernel, each) for block in operation.blocks for each in all_operations(block)
-            )
-            steps.append(Step(code, operation, inner, self._moves(operation), events))
+            events = [each for each in operations_inside(operation) if is_event(kernel, each)] if is_step else []
+            synchronises = not all(map(is_plain_access, events))
+            steps.append(Step(code, operation, inner, self._moves(operation), bool(events), synchronises))
             waiting = []
         return steps
 
@@ -90,11 +96,10 @@ class _Compiling:
         """Whether there is nothing to do: nobody needs it, or it is the same throughout."""
         results = [each for each in operation.results if each in self._skeleton.needed]
         if operation.name == "arith.constant" and results:
-            value = operation.attributes["value"]
-            if isinstance(value, int):
-                bits = self._skeleton.kernel.widths.get(results[0], 0)
-                self.constants[results[0]] = value & 1 if bits == 1 else value
-            return isinstance(value, int)
+            value = number_of(operation.attributes["value"], self._skeleton.kernel.types[results[0]])
+            if value is not UNKNOWN:
+                self.constants[results[0]] = value
+            return value is not UNKNOWN
         return not results or all(each in self._symbols for each in results)
 
     def _moves(self, operation: Operation) -> list[tuple[int, ...]]:
@@ -149,6 +154,8 @@ class Warp:
     """Of a loop over tiles, which one it is at."""
     next_tile: int | None = None
     """The last one of which it has asked whether it is there."""
+    looks: frozenset[tuple[int, int, int]] = frozenset()
+    """Looks ahead of waits: mbarriers, parities, and how many phases are complete for who finds the phase over."""
 
     @property
     def kernel(self) -> Kernel:
@@ -164,6 +171,11 @@ class Warp:
         return tuple((frame.at, frame.which, frame.is_head) for frame in self.frames)
 
     @property
+    def is_in_doubt(self) -> bool:
+        """Whether it is in a branch of which is not known whether it is taken."""
+        return any(frame.condition is UNKNOWN for frame in self.frames)
+
+    @property
     def active(self) -> int:
         """How many lanes take part in the event."""
         return self.mask.bit_count()
@@ -173,7 +185,7 @@ class Warp:
         frames = [frame.copy() for frame in self.frames]
         return Warp(
             self.program, numbers, self.block, self.number, [*self.values], self.mask, frames, self.event,
-            self.is_between, self.tile, self.next_tile,
+            self.is_between, self.tile, self.next_tile, self.looks,
         )  # fmt: skip
 
     def begin(self) -> None:
@@ -288,7 +300,13 @@ class Warp:
         if step.operation.name == "scf.for":
             (body,) = step.operation.blocks
             end = self.values[step.operation.operands[1]]
+            # Of a loop over the grid that asks which tile comes next.
+            self.numbers.asked_tile, asked = None, self.numbers.asked_tile
             goes_on = self._decided(compare("slt", frame.counter, end, self.numbers), step.operation)
+            if self.numbers.asked_tile is not None:
+                self.next_tile = self.numbers.asked_tile
+                self.tile = self.numbers.tile = self.next_tile if goes_on else None
+            self.numbers.asked_tile = self.numbers.asked_tile if self.numbers.asked_tile is not None else asked
             if goes_on:
                 self.values[body.arguments[0]] = frame.counter
             else:
@@ -297,8 +315,13 @@ class Warp:
 
     def _branch(self, step: Step) -> None:
         condition = self.values[step.operation.operands[0]]
-        if not isinstance(condition, (int, Lanes)) and step.has_events:
-            raise NotKnown("whether the branch is taken is not known", step.operation)
+        if not isinstance(condition, (int, Lanes)):
+            # All lanes go through both blocks. What they access there they may access: who is ordered behind these
+            # places is ordered behind the accesses, whether they are made or not, since nobody waits for them alone.
+            # A collision with one says nothing, and is not told as a race.
+            condition = UNKNOWN
+            if step.synchronises:
+                raise NotKnown("whether the branch is taken is not known", step.operation)
         frame = Frame(step.blocks[0], step, self.mask, condition=condition)
         self.frames.append(frame)
         self.mask = frame.outer & self._holds(condition)
@@ -353,7 +376,7 @@ def make_warps(program: Program, numbers: Numbers) -> list[Warp]:
         values[number] = constant
     for number, symbol in program.symbols.items():
         values[number] = Linear(((symbol, 1),))
-    for number in kernel.boxes:
+    for number in kernel.boxes.keys() - program.constants.keys():
         # Which tensor map a copy takes is told by its address.
         values[number] = Linear(((tensor_map(number), 1),))
     blocks = prod(kernel.cluster)

@@ -53,12 +53,8 @@ class Window:
 
     def look(self, run: Execution, warp: Warp) -> None:
         """A warp is before a turn of a loop."""
-        frame = warp.frames[-1]
-        assert frame.step is not None
-        end, counter = warp.values[frame.step.operation.operands[1]], frame.counter
-        if not isinstance(end, Linear) or end.terms[0][0] != self.symbol or type(counter) is not int:
-            return
-        if not self._is_ahead(warp.tile, counter):
+        counter = self.counter_of(warp)
+        if counter is None or not self._is_ahead(warp.tile, counter):
             return
         if warp.tile != self.tile:
             self.is_missing |= not self.is_found
@@ -71,6 +67,14 @@ class Window:
         if before < counter and self.first is None:
             self.first = Steady(before, counter - before)
         self.is_found = 0 < counter - before == self.period
+
+    def counter_of(self, warp: Warp) -> int | None:
+        """Of a warp before a turn of a loop: which one, where it is a loop of so many steps."""
+        frame = warp.frames[-1]
+        assert frame.step is not None
+        end, counter = warp.values[frame.step.operation.operands[1]], frame.counter
+        is_ours = isinstance(end, Linear) and end.terms[0][0] == self.symbol and type(counter) is int
+        return counter if is_ours else None
 
     def end(self) -> bool:
         """Whether every loop that was gone through had a state that came again."""
@@ -91,9 +95,12 @@ class Window:
         """As if nobody knew the end of this tile's loop."""
         numbers = run.numbers
         key, residues = Key(self.symbol, self.tile), numbers.residues
+        known = numbers.bounds.get(key)
         numbers.bounds[key], numbers.residues = Bounds(self.steps), {}
         try:
             return self.states.of(run)
         finally:
-            numbers.bounds.pop(key, None)
+            numbers.bounds.pop(key)
+            if known is not None:
+                numbers.bounds[key] = known
             numbers.residues = residues

@@ -25,6 +25,7 @@ from cutecc.report.mapping import Mix, mix_of_record, share_text
 from cutecc.report.measures import Measure, static_measures
 from cutecc.report.pass_effects import effects_of
 from cutecc.report.pictures import layout_pictures
+from cutecc.report.proof_file import FileProof, analysis_of, parts_of
 from cutecc.report.reading_along import ReadingAlong
 from cutecc.report.roofline import Roofline
 from cutecc.report.sass_table import sass_table
@@ -59,6 +60,7 @@ def content_of(
     timelines: Sequence[Picture] = (),
     roofline: Roofline | None = None,
     along: ReadingAlong | None = None,
+    proofs: Sequence[FileProof] = (),
 ) -> Content:
     """The chunks of a record, first its manifest and what to know of it first, with what it does not hold itself.
 
@@ -67,7 +69,7 @@ def content_of(
     A part that cannot be made is left out, and a warning in the page says why: there is a page of what failed, too.
     """
     with without_collection():
-        content = _Collector(compilation, measures, timelines, along).content()
+        content = _Collector(compilation, measures, timelines, along, proofs).content()
     return content if roofline is None else replace(content, chunks=[*content.chunks, Chunk.of("roofline", roofline)])
 
 
@@ -88,7 +90,9 @@ class _Collector:
         measures: Sequence[Measure],
         timelines: Sequence[Picture],
         along: ReadingAlong | None,
+        proofs: Sequence[FileProof],
     ) -> None:
+        self._proofs = proofs
         self._compilation = compilation
         self._along = along
         self._measured = measures
@@ -112,10 +116,11 @@ class _Collector:
             *self._part("layouts", self._layouts),
             *self._part("measures", self._measures),
             *self._part("timeline", self._timelines),
+            *self._part("proof", self._proved),
         ]
         first = self._part("verdict", self._verdict)
         resumed = [Remark("note", f"this was {compilation.resumed}")] if compilation.resumed else []
-        shown = replace(compilation, warnings=[*resumed, *compilation.further_warnings, *self._troubles])
+        shown = replace(self._compilation, warnings=[*resumed, *compilation.further_warnings, *self._troubles])
         return Content([manifest_chunk(shown), *first, *chunks], *self._share())
 
     def _part(self, what: str, make: Callable[[], Iterator[Chunk]]) -> list[Chunk]:
@@ -205,3 +210,11 @@ class _Collector:
     def _timelines(self) -> Iterator[Chunk]:
         for number, picture in enumerate(self._recorded):
             yield Chunk.of(f"timeline:{number}", picture.in_files(self._lines.sources))
+
+    def _proved(self) -> Iterator[Chunk]:
+        if self._proofs:
+            files = self._lines.sources
+            yield Chunk.of("proof", parts_of(self._proofs, files))
+            # What is wrong stands beside the lines, as what other analyses found.
+            analyses = [*self._compilation.analyses, analysis_of(self._proofs, files)]
+            self._compilation = replace(self._compilation, analyses=analyses)

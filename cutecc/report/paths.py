@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from cutecc.errors import UsageError
 from cutecc.support.spelling import did_you_mean
@@ -40,3 +40,18 @@ def find_file(files: Collection[str], wanted: str) -> str:
     known = sorted(short_names(files).values())
     hints = did_you_mean(end, known) or ([f"it names {', '.join(known[:5])}"] if known else [])
     raise UsageError(f"the record names no file {wanted}", hints=hints)
+
+
+def same_file(name: str, files: Collection[str]) -> str:
+    """The only one of these that ends as the name does, in as many parts as possible."""
+    if name in files or not name:
+        return name
+    parts = name.split("/")
+    for count in range(len(parts), 0, -1):
+        end: Sequence[str] = parts[-count:]
+        same = [file for file in files if file.split("/")[-count:] == end]
+        if len(same) == 1:
+            return same[0]
+        if same:
+            break
+    return name

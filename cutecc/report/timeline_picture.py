@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import Literal
 
 import msgspec
+
+from cutecc.report.paths import same_file
 
 
 class _Site(msgspec.Struct):
@@ -112,24 +114,9 @@ class Picture(msgspec.Struct):
     def in_files(self, files: Collection[str]) -> Picture:
         """With the names that the record has for its files: a GPU's machine may have them elsewhere."""
         names = {each.file for each in [*self.sites, *self.lines]}
-        known = {name: _same_file(name, files) for name in names}
+        known = {name: same_file(name, files) for name in names}
         shares = [each for block in self.blocks for each in block.shares]
         shares += self.steady.shares if self.steady else []
         for each in [*self.sites, *self.lines, *shares]:
             each.file = known.get(each.file, each.file)
         return self
-
-
-def _same_file(name: str, files: Collection[str]) -> str:
-    """The only one of these that ends as the name does, in as many parts as possible."""
-    if name in files or not name:
-        return name
-    parts = name.split("/")
-    for count in range(len(parts), 0, -1):
-        end: Sequence[str] = parts[-count:]
-        same = [file for file in files if file.split("/")[-count:] == end]
-        if len(same) == 1:
-            return same[0]
-        if same:
-            break
-    return name

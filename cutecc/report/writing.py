@@ -13,6 +13,7 @@ from cutecc.report import page
 from cutecc.report.content import Content, content_of
 from cutecc.report.destination import check_destination
 from cutecc.report.measures import Measure
+from cutecc.report.proof_file import FileProof
 from cutecc.report.reading_along import ReadingAlong
 from cutecc.report.roofline import Roofline
 from cutecc.report.summary import summary, title
@@ -48,17 +49,22 @@ def write_report(
     measures: Sequence[Measure] = (),
     timelines: Sequence[Picture] = (),
     roofline: Roofline | None = None,
+    proofs: Sequence[FileProof] = (),
 ) -> Report:
     """Write the report of a compiled kernel, or of a record, to the HTML file `path`.
 
     It shows what the record holds: for all of it, compile with `CompileOptions(report=True)`, or with `--report` or
     `--dump-after=all` on the command line. `measures` come on top, as those of `cutecc.report.ncu.ncu_measures`,
-    `timelines`, as those of `cutecc.report.profile_file.timelines_of`, and a `roofline`. The same record gives
-    the same bytes. An earlier report at `path` is replaced. Raises `UsageError` when something else is there, and
-    `RecordError` when the file cannot be written.
+    `timelines`, as those of `cutecc.report.profile_file.timelines_of`, a `roofline`, and `proofs`, as those of
+    `cutecc.report.proof_file.proofs_of`. The same record gives the same bytes. An earlier report at `path` is replaced.
+    Raises `UsageError` when something else is there, and `RecordError` when the file cannot be written.
     """
     compilation = kernel if isinstance(kernel, Compilation) else kernel.compilation
-    return _write(compilation, Path(path), lambda: content_of(compilation, measures, timelines, roofline))
+
+    def content() -> Content:
+        return content_of(compilation, measures, timelines, roofline, proofs=proofs)
+
+    return _write(compilation, Path(path), content)
 
 
 def write_rest(compilation: Compilation, path: Path, along: ReadingAlong) -> Report:

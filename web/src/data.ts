@@ -5,7 +5,7 @@
  *
  * Names: `manifest`; `verdict`; `places:N`, `stage:N` and `user-lines` as in the record's stages (`cutecc/record/stages.py`);
  * `listing:FILE`; `columns:FILE` (`sass/table.ts`); `llvm` and `llvm:N`; `history`; `links:N` (`following/links.ts`); `mix`;
- * `layouts`; `measures`, and `measure:N` of each of them; `roofline`; `timeline:N` (`timeline/data.ts`); `reproducer`. A page of two records has `pair` (`pair/data.ts`), and
+ * `layouts`; `measures`, and `measure:N` of each of them; `roofline`; `timeline:N` (`timeline/data.ts`); `proof` (`proof/data.ts`); `reproducer`. A page of two records has `pair` (`pair/data.ts`), and
  * `sources`, and of each of them, with `a:` or `b:` before the name, `places:N`, `stage:N`, `user-lines`, `listing:FILE`,
  * `counters`, `costs`.
  */

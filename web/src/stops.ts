@@ -46,6 +46,7 @@ export function stopsOf(manifest: Manifest | null, chunks: readonly string[], ll
     found.push({ id: name, kind: "listing", title: shown, step: null, chunk: name, first: null, row: null });
   }
   found.push(...timelineStops(chunks));
+  if (chunks.includes("proof")) found.push({ id: "proof", kind: "proof", title: "Proof", step: null, chunk: null, first: null, row: null });
   return found;
 }
 

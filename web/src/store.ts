@@ -7,13 +7,13 @@ import type { Pair, PassPair } from "./pair/data";
 /**
  * Something with lines that the middle of the page can show: a module after a pass, or a listing.
  * `id` is `"0"` for the traced module, `"12"` for the module after pass 12, `"listing:FILE"` for a listing,
- * `"timeline:0"` for a timeline, which has no text,
+ * `"timeline:0"` for a timeline, and `"proof"` for proofs, which have no text,
  * `"49.07"` for the code after the seventh of LLVM's passes, `"49.00"` for that before them, that ran in pass 49. Of two records
  * (`pair/rows.ts`) it is what both have there: `chunk` is the second one's, and `first` the same of the first one.
  */
 export interface Stop {
   id: string;
-  kind: "traced" | "pass" | "llvm" | "listing" | "overview" | "timeline";
+  kind: "traced" | "pass" | "llvm" | "listing" | "overview" | "timeline" | "proof";
   title: string;
   /** Of a pass. */
   step: Step | null;

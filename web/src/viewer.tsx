@@ -20,6 +20,7 @@ import { FailureNotice } from "./failure";
 import { hasColumns, heads as headings, raw } from "./sass/choices";
 import { rowsOf as sassRowsOf, showSass } from "./sass/view";
 import { PairOverview } from "./pair/overview";
+import { ProofView } from "./proof/view";
 import { TimelineView } from "./timeline/view";
 import { labelOfFirst, labelOfSecond, whyMissing } from "./pair/labels";
 import { PairToolbar } from "./pair/toolbar";
@@ -157,7 +158,7 @@ async function update(host: HTMLElement): Promise<void> {
   comparingNow.value = false;
   // The switches of machine code stay while it is shown anew.
   if (document?.kind !== "sass" || against !== null) hasColumns.value = false;
-  if (stop?.kind === "overview" || stop?.kind === "timeline") {
+  if (stop?.kind === "overview" || stop?.kind === "timeline" || stop?.kind === "proof") {
     functions.value = [];
     return;
   }
@@ -269,6 +270,8 @@ export function Viewer() {
     <main class="viewer" id="text" aria-label="Module">
       {timeline !== null ? (
         <TimelineView key={timeline} chunk={timeline} />
+      ) : stop.value?.kind === "proof" ? (
+        <ProofView />
       ) : pair.value === null ? (
         <>
           <Toolbar />

@@ -102,6 +102,8 @@ def gemm_kernel(
             with cute.arch.elect_one():
                 tcgen05.commit(multiplied)
         cute.arch.mbarrier_wait(multiplied, phase)
+        # A warp that came late could miss two steps, and wait for ever.
+        cute.arch.sync_threads()
         phase ^= 1
 
     # Parts of the sums, of tensor memory with f16 in their place, of the bias, and of c, in shared memory.

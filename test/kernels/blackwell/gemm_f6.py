@@ -80,6 +80,8 @@ def gemm_kernel(
             with cute.arch.elect_one():
                 tcgen05.commit(multiplied)
         cute.arch.mbarrier_wait(multiplied, phase)
+        # A warp that came late could miss two steps, and wait for ever.
+        cute.arch.sync_threads()
         phase ^= 1
 
     load = tcgen05.Ld32x32bOp(tcgen05.Repetition.x64)

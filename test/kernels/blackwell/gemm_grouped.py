@@ -125,6 +125,8 @@ class Gemm:
                     with cute.arch.elect_one():
                         tcgen05.commit(multiplied)
                 cute.arch.mbarrier_wait(multiplied, phase)
+                # A warp that came late could miss two steps, and wait for ever.
+                cute.arch.sync_threads()
                 phase ^= 1
 
             loaded_sums = cute.make_rmem_tensor(places.shape, cutlass.Float32)

@@ -83,6 +83,8 @@ def gemm_kernel(
             with cute.arch.elect_one():
                 tcgen05.commit(multiplied)
         cute.arch.mbarrier_wait(multiplied, phase)
+        # A warp that came late could miss two steps, and wait for ever.
+        cute.arch.sync_threads()
         phase ^= 1
 
     # 16 rows of the tile are in the first half of each warp's lanes.

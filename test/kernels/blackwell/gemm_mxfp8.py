@@ -124,6 +124,8 @@ def gemm_kernel(
             with cute.arch.elect_one():
                 tcgen05.commit(multiplied)
         cute.arch.mbarrier_wait(multiplied, phase)
+        # A warp that came late could miss two steps, and wait for ever.
+        cute.arch.sync_threads()
         phase ^= 1
 
     # Each warp reads its 32 lanes of tensor memory: one row of the tile a thread.

@@ -100,6 +100,8 @@ def gemm_kernel(
                 with cute.arch.elect_one():
                     tcgen05.commit(multiplied)
             cute.arch.mbarrier_wait(multiplied, phase)
+            # A warp that came late could miss two steps, and wait for ever.
+            cute.arch.sync_threads()
             phase ^= 1
 
         target = load_slice.partition_D(mma_slice.partition_C(cute.local_tile(c, TILE[:2], (tile_m, tile_n))))

@@ -82,6 +82,8 @@ def gemm_kernel(
             with cute.arch.elect_one():
                 tcgen05.commit(multiplied)
         cute.arch.mbarrier_wait(multiplied, phase)
+        # A warp that came late could miss two steps, and wait for ever.
+        cute.arch.sync_threads()
         phase ^= 1
 
     # A row of the tile a thread; groups of four columns are inside of c or outside.

@@ -126,6 +126,8 @@ class Gemm:
                         everyone = cutlass.Int16(3) if self.blocks == 2 else None
                         tcgen05.commit(multiplied, everyone, self.group)
             cute.arch.mbarrier_wait(multiplied, phase)
+            # A warp that came late could miss two steps, and wait for ever.
+            cute.arch.sync_threads()
             phase ^= 1
 
         # Only one block with 64 rows leaves half of the lanes free. Sums of 16 bits come two in a register.

@@ -162,7 +162,8 @@ gpu.module @kernels {{
     @staticmethod
     def _operation(name: str, operation: Operation) -> str:
         kind, number, parity = operation
-        cell = f"%a{name} = llvm.getelementptr %shared[{_FIRST_CELL + _CELL * number}] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8"
+        at = _FIRST_CELL + _CELL * number
+        cell = f"%a{name} = llvm.getelementptr %shared[{at}] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8"
         if kind == "wait":
             return f"""%p{name} = arith.constant {parity} : i32
       nvvm.mbarrier.try_wait.parity %b{number}, %p{name}, %ticks : !llvm.ptr<3>, i32, i32"""
