@@ -178,7 +178,9 @@ def _show(console: Console, text: str, proof: Proof, command: str | None) -> Non
     if proof.witness is not None and command is not None:
         _show_witness(console, proof.witness, command)
     elif proof.tried:
-        console.say(f"  no run on the emulator shows it: {'; '.join(proof.tried)}")
+        console.say("  no run on the emulator shows it; there were:")
+        for text in proof.tried:
+            console.say(f"    {text}")
     # What is wrong with the smallest sizes is mostly wrong with all.
     for name, problems in proof.below.items() if proof.least else ():
         console.say(f"  with less of {_in_user_names(proof, name)}:")

@@ -93,7 +93,12 @@ def _tries(proof: Proof, launching: Launching) -> Iterator[Sizes]:
 class _Running:
     def __init__(self, kernel: Kernel, specs: Mapping[str, Spec], outputs: Sequence[str], deadline: float) -> None:
         self._kernel, self._specs, self._outputs, self._deadline = kernel, specs, outputs, deadline
-        self.tried: list[str] = []
+        self._tried: dict[str, list[str]] = {}
+
+    @property
+    def tried(self) -> list[str]:
+        """What has run and found nothing, or could not: by sizes, the schedules."""
+        return [f"{sizes}: {', '.join(schedules)}" for sizes, schedules in self._tried.items()]
 
     def search(self, tries: Sequence[Sizes]) -> Witness | None:
         """The first run that finds something: all sizes in the usual schedules come before all orders of any."""
@@ -103,11 +108,14 @@ class _Running:
             left = self._deadline - time.monotonic()
             if left <= 0:
                 break
-            found = self._run(sizes, schedule, left)
+            what = "all orders" if schedule == ALL else schedule
+            try:
+                found = self._run(sizes, schedule, left)
+            except Error as error:
+                found, what = None, f"{what} ({error.message})"
             if found is not None:
                 return found
-            text = ", ".join(f"{name}={value}" for name, value in sizes.items())
-            self.tried.append(f"{text}: {'all orders' if schedule == ALL else schedule}")
+            self._tried.setdefault(", ".join(f"{name}={value}" for name, value in sizes.items()), []).append(what)
         return None
 
     def _run(self, sizes: Sizes, schedule: str, seconds: float) -> Witness | None:
@@ -118,15 +126,12 @@ class _Running:
             budget=OrdersBudget(min(seconds, _ORDERS_SECONDS)) if schedule == ALL else None,
             limits=replace(Limits(), seconds=max(1.0, seconds)),
         )
-        try:
-            emulation = self._emulate(sizes, options)
-        except Error:
-            return None
-        findings = [each for each in emulation.findings if each.kind in _OF_SYNCHRONISATION]
-        if not findings:
-            return None
-        orders = emulation.orders.witnesses if emulation.orders is not None else []
-        return Witness(sizes, _BLOCKS, schedule, findings, orders[0].schedule if orders else None)
+        emulation = self._emulate(sizes, options)
+        for order in emulation.orders.witnesses if emulation.orders is not None else ():
+            if findings := _of_synchronisation(order.findings):
+                return Witness(sizes, _BLOCKS, schedule, findings, order.schedule)
+        findings = _of_synchronisation(emulation.findings)
+        return Witness(sizes, _BLOCKS, schedule, findings) if findings else None
 
     def _emulate(self, sizes: Sizes, options: EmulatorOptions) -> Emulation:
         arguments = make_arguments(self._specs, self._outputs, sizes=sizes)
@@ -135,3 +140,7 @@ class _Running:
             given = DeviceArguments(arguments, memory)
             given.upload()
             return self._kernel.emulator.emulate((), given.by_name, options)
+
+
+def _of_synchronisation(findings: Sequence[Finding]) -> list[Finding]:
+    return [each for each in findings if each.kind in _OF_SYNCHRONISATION]

@@ -1,0 +1,87 @@
+"""What `cutecc prove` says, and its statuses: of proofs that are given."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from cutecc.cli import prove as command
+from cutecc.emulator.checks.finding import Finding, Place
+from cutecc.emulator.orders.kept_schedule import KeptSchedule
+from cutecc.errors import SourceLocation
+from cutecc.proving.problems import Problem
+from cutecc.proving.proof import Proof
+from cutecc.proving.witness import Witness
+
+_LINE = SourceLocation("kernel.py", 7)
+_PROBLEM = Problem("race", "warp 0 writes what warp 1 reads", _LINE, SourceLocation("kernel.py", 5))
+_FINDING = Finding("race", "writes shared memory", Place(_LINE, 1, "st.shared", (0, 0, 0), (0, 0, 0)))
+
+
+def _prove(proof: Proof, monkeypatch: pytest.MonkeyPatch, *options: str) -> Result:
+    def proofs(text: str, values: dict[str, Any]) -> list[Proof]:
+        return [proof]
+
+    monkeypatch.setattr(command, "_proofs", proofs)
+    return CliRunner().invoke(command.prove, ["kernel.py", *options])
+
+
+def _suspicious(**more: Any) -> Proof:
+    return Proof("suspicious", "kernel", problems=[_PROBLEM], sizes={"f(argument 1[1,0,1])": 5}, **more)
+
+
+def test_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With sizes in the user's names, what the emulator finds, and the command that finds it again."""
+    proof = _suspicious(witness=Witness({"M": 64, "K": 320}, "0:1", "random", [_FINDING]))
+    proof.answer = "refuted"
+    found = _prove(proof, monkeypatch, "--arg", "a=f16[?M, ?K]")
+    assert found.exit_code == 1
+    assert "kernel.py: refuted: with M=64, K=320 it fails on the emulator" in found.output
+    assert "kernel.py:7: race: warp 0 writes what warp 1 reads" in found.output
+    assert "with the schedule random, finds:" in found.output
+    again = "cutecc sanitize kernel.py --arg 'a=f16[?M, ?K]' --size M=64,K=320 --blocks 0:1 --schedule random --seed 0"
+    assert f"reproduce: {again}" in found.output
+
+
+def test_refuted_as_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    proof = _suspicious(witness=Witness({"K": 320}, "0:1", "random", [_FINDING]))
+    (found,) = json.loads(_prove(proof, monkeypatch, "--json").output)
+    assert found["witness"]["sizes"] == {"K": 320} and found["witness"]["findings"][0]["kind"] == "race"
+    assert found["reproduce"].endswith("--size K=320 --blocks 0:1 --schedule random --seed 0")
+
+
+def test_an_order_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """In a file, where none of the usual schedules shows it."""
+    monkeypatch.chdir(tmp_path)
+    order = KeptSchedule("kernel", "digest", 0, [0], [])
+    found = _prove(_suspicious(witness=Witness({}, "0:1", "all", [_FINDING], order)), monkeypatch)
+    assert "cutecc sanitize kernel.py --blocks 0:1 --schedule replay:kernel.schedule.json --seed 0" in found.output
+    assert KeptSchedule.load("kernel.schedule.json") == order
+
+
+def test_suspicious(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was tried is told."""
+    found = _prove(_suspicious(tried=["K=320: round-robin, random", "K=384: round-robin"]), monkeypatch)
+    assert found.exit_code == 1
+    assert "no run on the emulator shows it; there were:\n    K=320: round-robin, random\n    K=384" in found.output
+
+
+def test_preconditions_in_the_users_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    number = "f(argument 1[1,0,0])"
+    proof = Proof("proved", "kernel", least={number: 1}, below={number: [_PROBLEM]})
+    assert f"every size, with {number} at least 1\n  with less of {number}:" in _prove(proof, monkeypatch).output
+    proof.preconditions[number] = "M at least 1"
+    found = _prove(proof, monkeypatch)
+    assert found.exit_code == 0
+    assert "every size, with M at least 1\n  with less of M:" in found.output
+
+
+def test_cannot_tell(monkeypatch: pytest.MonkeyPatch) -> None:
+    proof = Proof("cannot tell", "kernel", reason="the address is not known", location=_LINE)
+    found = _prove(proof, monkeypatch)
+    assert found.exit_code == 2
+    assert "kernel.py: cannot tell\n  kernel.py:7: the address is not known" in found.output
