@@ -45,7 +45,35 @@ _KINDS: dict[str, tuple[EventKind, str]] = {
     "llvm.store": ("write", "write"),
     "nvvm.stmatrix": ("write", "write"),
     "nvvm.ldmatrix": ("read", "read"),
+    "nvvm.store.async": ("copy", "store → {}"),
+    "nvvm.mbarrier.expect_tx": ("arrive", "announce {}"),
 }
+# What there are many of, by how their names begin.
+_FAMILIES: dict[str, tuple[EventKind, str]] = {
+    "nvvm.mbarrier.try_wait": ("wait", "wait {}"),
+    "nvvm.mbarrier.test.wait": ("wait", "look at {}"),
+    "nvvm.mbarrier.": ("arrive", "arrive {}"),
+    "nvvm.barrier": ("barrier", "{}"),
+    "nvvm.cp.async.bulk.": ("copy", "copy {}"),
+    "nvvm.tcgen05.mma": ("product", "product"),
+    "nvvm.tcgen05.cp": ("copy", "copy to tensor memory"),
+    "nvvm.tcgen05.commit": ("arrive", "commit → {}"),
+    "nvvm.tcgen05.ld": ("read", "read tensor memory"),
+    "nvvm.tcgen05.st": ("write", "write tensor memory"),
+    "nvvm.tcgen05.wait": ("group wait", "wait own accesses"),
+    "nvvm.tcgen05.": ("initialise", "tensor memory"),
+    "nvvm.clusterlaunchcontrol": ("copy", "ask for a cluster → {}"),
+}
+
+
+def _kind_of(name: str) -> tuple[EventKind, str]:
+    """What an event is, and its words."""
+    found = _KINDS.get(name)
+    if found is not None:
+        return found
+    return next((each for begin, each in _FAMILIES.items() if name.startswith(begin)), ("initialise", name))
+
+
 _SITES: dict[EventKind, SiteKind] = {
     "wait": "wait", "group wait": "wait", "arrive": "arrive", "copy": "copy", "product": "product", "barrier": "barrier"
 }  # fmt: skip
@@ -136,7 +164,7 @@ class Lanes:
         return [
             Site(_SITES[kind], "", self._told_by(each, kind))
             for each in self._run.events_of.get(warp, ())
-            if (kind := _KINDS[each.operation.name][0]) in _SITES
+            if (kind := _kind_of(each.operation.name)[0]) in _SITES
         ]
 
     def _told_by(self, happened: Happened, kind: EventKind) -> str | None:
@@ -185,7 +213,7 @@ class Lanes:
         return events, rows
 
     def _event(self, happened: Happened, block: int) -> Event:
-        kind, words = _KINDS[happened.operation.name]
+        kind, words = _kind_of(happened.operation.name)
         phase = happened.waits or next(iter(happened.arrives), None)
         barrier, slot, number = "", None, 0
         if phase is not None:
@@ -224,7 +252,7 @@ class Lanes:
                     for phase in each.arrives:
                         found[phase].append(each)
         for phase, causes in found.items():
-            copies = [each for each in causes if _KINDS[each.operation.name][0] == "copy"]
+            copies = [each for each in causes if _kind_of(each.operation.name)[0] == "copy"]
             found[phase] = [*{each.warp: each for each in copies or causes}.values()]
         return found
 
