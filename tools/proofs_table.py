@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import importlib
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,15 +84,14 @@ def table(answers: dict[str, Said]) -> str:
 
 def main() -> int:
     sys.path.insert(0, str(ROOT / "test" / "unit" / "proving"))
-    from answers import ANSWERS
-
+    expected: dict[str, Said] = importlib.import_module("answers").ANSWERS
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", action="store_true", help="replace the table of docs/proving.md")
     arguments = parser.parse_args()
-    found = {name: said_of(name) for name in ANSWERS}
-    others = {name: said for name, said in found.items() if said != ANSWERS[name]}
+    found = {name: said_of(name) for name in expected}
+    others = {name: said for name, said in found.items() if said != expected[name]}
     for name, said in others.items():
-        print(f"{name}: {said}, not {ANSWERS[name]}", file=sys.stderr)
+        print(f"{name}: {said}, not {expected[name]}", file=sys.stderr)
     text = table(found)
     if arguments.write:
         begin, end = MARKS

@@ -71,7 +71,8 @@ class Window:
     def counter_of(self, warp: Warp) -> int | None:
         """Of a warp before a turn of a loop: which one, where it is a loop of so many steps."""
         frame = warp.frames[-1]
-        assert frame.step is not None
+        if frame.step is None or frame.step.operation.name != "scf.for":
+            return None
         end, counter = warp.values[frame.step.operation.operands[1]], frame.counter
         is_ours = isinstance(end, Linear) and end.terms[0][0] == self.symbol and type(counter) is int
         return counter if is_ours else None
