@@ -275,6 +275,8 @@ def _places(shown: Sequence[Happened], among: Sequence[Happened]) -> list[int] |
 
 def _is_same(one: Event, other: Event) -> bool:
     """Whether they are shown as one that comes several times."""
+    if one.kind == other.kind == "initialise":
+        return one.warps == other.warps
     if (one.line, one.barrier, one.phase, one.warps) != (other.line, other.barrier, other.phase, other.warps):
         return False
     return one.text == other.text or {one.kind, other.kind} <= {"read", "write"}

@@ -34,7 +34,6 @@ export function ProofPicture({ drawing }: { drawing: Drawing }) {
       <p class="told" role="status">
         {told === null ? "Point at an event, or go to it with the arrow keys: what it is, and what it waits for. Enter selects its line." : [boxes[told]?.tip, ...near.map((each) => each.tip)].join("; ")}
       </p>
-      <div class="scrolled">
         <svg ref={host} viewBox={`0 0 ${width} ${height}`} width={width} height={height} role="group" aria-label={title} onKeyDown={go} onFocusIn={() => setFocused(true)} onFocusOut={() => setFocused(false)}>
           {heads.map((each, i) => (
             <path key={`lane ${i}`} class="lane" d={`M${each.x} 28V${height - (tails.length > 0 ? 18 : 0)}`} />
@@ -58,7 +57,6 @@ export function ProofPicture({ drawing }: { drawing: Drawing }) {
             <Event key={`box ${i}`} box={each} reached={i === at} choose={() => (setAt(i), choose(each))} point={(is) => setPointed(is ? i : null)} />
           ))}
         </svg>
-      </div>
       {others.map((each) => (
         <p key={each} class="muted">
           {each}
@@ -88,13 +86,13 @@ function Event({ box, reached, choose, point }: EventProps) {
     <g
       class={`box ${kind.replace(" ", "-")}${lit ? " lit" : ""}`}
       role="button"
-      aria-label={tip}
       aria-pressed={lit}
-      tabIndex={reached ? 0 : -1}
+      tabindex={reached ? 0 : -1}
       onClick={choose}
       onMouseEnter={() => point(true)}
       onMouseLeave={() => point(false)}
     >
+      <title>{tip}</title>
       <rect x={x} y={y} width={width} height={height} rx={3} />
       <text x={x + 6} y={y + 14}>
         {text}
