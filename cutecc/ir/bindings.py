@@ -23,6 +23,9 @@ from cutecc.support.forks import SettledLock
 
 _PACKAGE = "cutlass"
 _POPULATED = "_cutecc_populated"
+_OF_THE_PACKAGE = ("__path__", "__all__", "__version__")
+"""Names of this form that the import system and users ask a package for. Debuggers and test tools ask all
+modules for others, and the DSL that would then be imported has its casters, which corrupt memory while IR is walked."""
 _lock = SettledLock("importing the MLIR bindings")
 
 
@@ -83,7 +86,8 @@ class _DeferredPackage(types.ModuleType):
 
     def __init__(self, spec: importlib.machinery.ModuleSpec) -> None:
         super().__init__(spec.name)
-        self.__spec__ = spec
+        self.__spec__, self.__loader__, self.__package__ = spec, spec.loader, spec.name
+        self.__file__ = spec.origin
         self.__path__ = list(spec.submodule_search_locations or [])
 
     def defer(self) -> None:
@@ -91,6 +95,8 @@ class _DeferredPackage(types.ModuleType):
         del self.__path__
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name not in _OF_THE_PACKAGE:
+            raise AttributeError(f"module '{_PACKAGE}' has no attribute '{name}'")
         with _lock, held():
             if type(self) is _DeferredPackage:
                 spec = self.__spec__

@@ -46,6 +46,23 @@ def python(tmp_path, *parts: str) -> str:
     return done.stdout
 
 
+def test_the_dsl_stays_out_when_all_modules_are_looked_at(tmp_path) -> None:
+    # As hypothesis, unittest and inspect do.
+    python(
+        tmp_path,
+        LOAD,
+        """
+        import sys
+        for module in [*sys.modules.values()]:
+            for name in ("__file__", "__warningregistry__", "__wrapped__", "__loader__"):
+                getattr(module, name, None)
+        assert not bindings.dsl_is_imported()
+        assert sys.modules["cutlass"].__file__.endswith("__init__.py")
+        """,
+        USE_DSL,
+    )
+
+
 def test_the_dsl_stays_out(tmp_path) -> None:
     output = python(
         tmp_path,
