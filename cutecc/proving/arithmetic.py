@@ -68,9 +68,20 @@ def _lines(operation: Operation, kernel: Kernel, carried: Collection[int]) -> li
 
 
 def _text(operation: Operation, kernel: Kernel, carried: Collection[int]) -> str | None:
-    name, attributes = operation.name, operation.attributes
     given = [f"e[{value}]" for value in operation.operands]
-    compare = "compare" if any(value in carried for value in operation.operands) else "compare_fixed"
+    fixed = not any(value in carried for value in operation.operands)
+    if operation.name.startswith("arith."):
+        return _of_arith(operation, given, kernel, "compare_fixed" if fixed else "compare")
+    if operation.name in _SAME:
+        return given[0]
+    if operation.name.startswith("nvvm.read.ptx.sreg."):
+        return f"register(w, {operation.name.removeprefix('nvvm.read.ptx.sreg.')!r})"
+    return _of_others(operation, given, kernel)
+
+
+def _of_arith(operation: Operation, given: list[str], kernel: Kernel, compare: str) -> str | None:
+    """Of the dialect `arith`."""
+    name = operation.name
     if name in _UNSIGNED:
         given = [f"unsigned({text}, {kernel.widths.get(operation.results[0], 0)})" for text in given]
     if name in _FUNCTIONS:
@@ -83,15 +94,21 @@ def _text(operation: Operation, kernel: Kernel, carried: Collection[int]) -> str
     if name in _EXTREMES:
         a, b = given
         return f"select({compare}({_EXTREMES[name]!r}, {a}, {b}, w.numbers), {a}, {b})"
-    if name.startswith("nvvm.read.ptx.sreg."):
-        return f"register(w, {name.removeprefix('nvvm.read.ptx.sreg.')!r})"
     match name:
         case "arith.cmpi":
-            return f"{compare}({PREDICATES[attributes['predicate']]!r}, {given[0]}, {given[1]}, w.numbers)"
+            predicate = PREDICATES[int(operation.attributes["predicate"])]
+            return f"{compare}({predicate!r}, {given[0]}, {given[1]}, w.numbers)"
         case "arith.extui":
             return f"unsigned({given[0]}, {kernel.widths.get(operation.operands[0], 0)})"
         case "arith.trunci":
             return f"truncated({given[0]}, {kernel.widths.get(operation.results[0], 0)})"
+        case _:
+            return composites.text_of(operation, given, kernel)
+
+
+def _of_others(operation: Operation, given: list[str], kernel: Kernel) -> str | None:
+    """Of other dialects."""
+    match operation.name:
         case "llvm.mlir.zero":
             return "0"
         case "llvm.mlir.addressof":
@@ -99,7 +116,7 @@ def _text(operation: Operation, kernel: Kernel, carried: Collection[int]) -> str
         case "llvm.getelementptr":
             return _element(operation, given)
         case "nvvm.shfl.sync":
-            return f"first_lane({given[1]}, {given[2]})" if "idx" in attributes["kind"] else None
+            return f"first_lane({given[1]}, {given[2]})" if "idx" in operation.attributes["kind"] else None
         case "nvvm.elect.sync":
             return "elected(w)"
         case "nvvm.mapa":
