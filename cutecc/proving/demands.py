@@ -138,18 +138,18 @@ class _Demands:
     def _of_arithmetic(self, operation: Operation) -> Iterator[tuple[int, Demand]]:
         if not operation.results or operation.results[0] not in self.found:
             return
-        name, given = operation.name, operation.operands
         demand = self._of(operation.results[0])
-        if demand == NONE:
-            return
+        if demand != NONE:
+            yield from self._passed_on(operation, demand)
+
+    def _passed_on(self, operation: Operation, demand: Demand) -> Iterator[tuple[int, Demand]]:
+        name, given = operation.name, operation.operands
         constants = [self._constants.get(value) for value in given]
         if name in _PASSED_ON:
             yield given[1 if name == "nvvm.shfl.sync" else 0], demand
             return
         if name == "arith.select":
-            yield given[2], demand
-            if not self._is_false(given[0]):
-                yield from ((given[0], ALL), (given[1], demand))
+            yield from self._of_choice(given, demand)
             return
         if name == "arith.andi" and any(self._is_false(value) for value in given):
             return
@@ -163,6 +163,11 @@ class _Demands:
             yield from self._of_sum(given, demand)
             return
         yield from ((value, ALL) for value in given)
+
+    def _of_choice(self, given: list[int], demand: Demand) -> Iterator[tuple[int, Demand]]:
+        yield given[2], demand
+        if not self._is_false(given[0]):
+            yield from ((given[0], ALL), (given[1], demand))
 
     def _of_sum(self, given: list[int], demand: Demand) -> Iterator[tuple[int, Demand]]:
         """Of a sum whose distance matters, one term may be further: the other one is the same then."""

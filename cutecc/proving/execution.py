@@ -128,12 +128,21 @@ class Execution:
             self.report("deadlock", index, f"{self.who(index)} waits for ever: {self._awaited(index)}")
         if self.live:
             return
+        self._look_at_groups()
+        self._look_at_mbarriers()
+        self._look_at_exits()
+
+    def _look_at_groups(self) -> None:
+        """What warps have started is over before they exit."""
         for (index, kind), groups in self.groups.items():
             if groups.is_open and groups.last is not None and kind in ("bulk", "wgmma"):
                 self.report("drain", index, f"{self.who(index)} exits with {kind} that no group has", groups.last)
             elif groups.done < groups.committed and kind == "bulk" and groups.last is not None:
                 text = f"{self.who(index)} exits while a bulk copy may still read shared memory"
                 self.report("drain", index, text, groups.last)
+
+    def _look_at_mbarriers(self) -> None:
+        """All that is announced has come, and somebody knows."""
         everybody: Clock = []
         for clock in self.clocks:
             join(everybody, clock)
@@ -146,8 +155,6 @@ class Execution:
                 self.report("arrivals", 0, f"{barrier.bytes} bytes are announced and never copied", barrier.operation)
             elif known < barrier.complete and any(self._is_open(barrier)):
                 self.report("drain", 0, "the block exits while a copy may still write shared memory", barrier.operation)
-
-        self._look_at_exits()
 
     def _look_at_exits(self) -> None:
         """Whoever accesses another block's shared memory is done before that block exits: one of its warps knows it."""
@@ -263,22 +270,28 @@ class Execution:
         def known(record: Record) -> bool:
             return record.component < size and clock[record.component] >= record.value
 
-        if writes and self.words:
-            kept = {at: each for at, each in self.words.items() if all(b <= at or at + each[0] <= a for a, b in ranges)}
-            self.words = kept
+        if writes:
+            self._forget_words(ranges)
         record = Record(component, value, index, operation, self.warps[index].is_in_doubt)
         collides = (self.memory.write if writes else self.memory.read)(ranges, record, known)
         if collides is not None:
-            if record.is_in_doubt or collides.is_in_doubt:
-                doubtful = record if record.is_in_doubt else collides
-                raise NotKnown(
-                    "nothing orders this access, and whether its branch is taken is not known", doubtful.operation
-                )
-            what = "writes" if writes else "reads"
             where = "tensor memory" if ranges[0][0] >= TENSOR else "shared memory"
-            others = f"{where} that {self.who(collides.warp)} accesses"
-            text = f"{self.who(index)} {what} {others}: nothing orders the two"
-            self.report("race", index, text, other=collides.operation)
+            self._collide(record, collides, f"{'writes' if writes else 'reads'} {where}")
+
+    def _forget_words(self, ranges: Sequence[Range]) -> None:
+        """What is known of words that are written over."""
+        if self.words:
+            kept = {at: each for at, each in self.words.items() if all(b <= at or at + each[0] <= a for a, b in ranges)}
+            self.words = kept
+
+    def _collide(self, record: Record, other: Record, what: str) -> None:
+        for each in (record, other):
+            if each.is_in_doubt:
+                raise NotKnown(
+                    "nothing orders this access, and whether its branch is taken is not known", each.operation
+                )
+        text = f"{self.who(record.warp)} {what} that {self.who(other.warp)} accesses: nothing orders the two"
+        self.report("race", record.warp, text, other=other.operation)
 
     def number(self, index: int, position: int, what: str) -> int:
         """An operand of a warp's event. Raises `NotKnown` when it is no number."""

@@ -98,25 +98,28 @@ def read_kernels(lowered: ir.Module, atoms: Atoms) -> Iterator[Kernel]:
             several.add(_callee(each))
     for operation in walk(lowered, "cuda.kernel"):
         name = _name(operation)
-        shape = _launch(launches[name]) if name in launches else _required(operation)
-        if shape is None:
-            continue
-        reader = _Reader()
-        (native,) = operation.regions[0].blocks
-        arguments = [reader.value(each) for each in native.arguments]
-        block, cluster, grid = shape
-        if name in several:
-            grid = None, None, None
-        kernel = Kernel(name, arguments, reader.block(native), block, cluster, grid, reader.widths, reader.types)
-        given = [_constant(each) for each in [*launches[name].operands][1:]] if name in launches else []
-        if len(given) == len(arguments) and name not in several:
-            kernel.constants = {a: value for a, value in zip(arguments, given, strict=True) if value is not UNKNOWN}
-        # Tensor maps are passed by value, in the order of the traced kernel's atoms.
-        boxes = atoms.boxes.get(name, [])
-        pointers = [each for each in native.arguments if str(each.type) == "!llvm.ptr"]
-        if len(pointers) == len(boxes):
-            kernel.boxes = {reader.value(each): box for each, box in zip(pointers, boxes, strict=True)}
-        yield kernel
+        launch = launches.get(name)
+        shape = _required(operation) if launch is None else _launch(launch)
+        if shape is not None:
+            if name in several:
+                shape, launch = (*shape[:2], (None, None, None)), None
+            yield _kernel(operation, shape, launch, atoms.boxes.get(name, []))
+
+
+def _kernel(operation: ir.Operation, shape: Shape, launch: ir.Operation | None, boxes: list[Box]) -> Kernel:
+    """A kernel with the arguments of its only launch, as far as they are known."""
+    reader = _Reader()
+    (native,) = operation.regions[0].blocks
+    arguments = [reader.value(each) for each in native.arguments]
+    kernel = Kernel(_name(operation), arguments, reader.block(native), *shape, reader.widths, reader.types)
+    given = [_constant(each) for each in [*launch.operands][1:]] if launch is not None else []
+    if len(given) == len(arguments):
+        kernel.constants = {a: value for a, value in zip(arguments, given, strict=True) if value is not UNKNOWN}
+    # Tensor maps are passed by value, in the order of the traced kernel's atoms.
+    pointers = [each for each in native.arguments if str(each.type) == "!llvm.ptr"]
+    if len(pointers) == len(boxes):
+        kernel.boxes = {reader.value(each): box for each, box in zip(pointers, boxes, strict=True)}
+    return kernel
 
 
 def _name(kernel: ir.Operation) -> str:

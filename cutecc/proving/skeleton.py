@@ -203,24 +203,31 @@ def _carried_from(loop: Operation, index: int, block: int) -> Iterator[int]:
         yield loop.blocks[0].operations[-1].operands[1 + index]
 
 
+_ADDRESS_ALONE = (
+    *("nvvm.stmatrix", "nvvm.ldmatrix", "llvm.atomicrmw", "nvvm.atomicrmw", "llvm.cmpxchg"),
+    "nvvm.cp.async.shared.global",
+)
+
+
 def operands_of(kernel: Kernel, event: Operation) -> list[int]:
     """Of an event: addresses, counts and descriptors, not data."""
+    name, operands = event.name, event.operands
     # Where global memory is accessed makes no difference.
-    integers = [value for value in event.operands if value in kernel.widths and kernel.types[value] != _GLOBAL]
-    if event.name == "llvm.store":
-        return event.operands[1:2]
-    if event.name == "llvm.inline_asm":
-        return [value for value in integers if kernel.widths[value] == 64] + integers[-5:]
-    if event.name in ("nvvm.stmatrix", "nvvm.ldmatrix", "llvm.atomicrmw", "nvvm.atomicrmw", "llvm.cmpxchg"):
-        return event.operands[:1]
-    if event.name.startswith("nvvm.cp.async.bulk.tensor"):
+    integers = [value for value in operands if value in kernel.widths and kernel.types[value] != _GLOBAL]
+    if name in _ADDRESS_ALONE:
+        return operands[:1]
+    if name.startswith("nvvm.cp.async.bulk.tensor"):
         return [value for value in integers if kernel.types[value] != "i32"]
-    if event.name == "nvvm.cp.async.shared.global":
-        return event.operands[:1]
-    if event.name.startswith("nvvm.tcgen05.mma"):
-        return event.operands
-    if event.name == "nvvm.store.async":
-        return [event.operands[0], event.operands[2]]
-    if event.name == "nvvm.tcgen05.st":
-        return [event.operands[0], *event.operands[2:]]
-    return integers
+    if name.startswith("nvvm.tcgen05.mma"):
+        return operands
+    match name:
+        case "llvm.store":
+            return operands[1:2]
+        case "llvm.inline_asm":
+            return [value for value in integers if kernel.widths[value] == 64] + integers[-5:]
+        case "nvvm.store.async":
+            return [operands[0], operands[2]]
+        case "nvvm.tcgen05.st":
+            return [operands[0], *operands[2:]]
+        case _:
+            return integers

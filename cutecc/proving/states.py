@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from cutecc.proving.barriers import Clock
     from cutecc.proving.execution import Execution
     from cutecc.proving.kernel import Block, Operation
+    from cutecc.proving.memory import Record
     from cutecc.proving.numbers import Numbers
     from cutecc.proving.values import Value
     from cutecc.proving.warps import Frame, Program, Step, Warp
@@ -218,10 +219,10 @@ def _tile_of(warp: Warp) -> int:
     return warp.next_tile if warp.next_tile is not None else 0
 
 
-def _knowledge(run: Execution, live: Sequence[int]) -> tuple[dict[int, Hashable], Hashable, Hashable]:
-    """Clocks as ranks among what they may be compared with; barriers; and accesses that not all know to be over."""
-    known = run.known_to_all(live)
-    opened = list(run.memory.open(known))
+def _points(
+    run: Execution, opened: Sequence[tuple[int, tuple[Record, ...], tuple[Record, ...]]]
+) -> dict[int, set[int]]:
+    """By the components of clocks, the values that they may be compared with."""
     points: dict[int, set[int]] = {}
     for _, writes, reads in opened:
         for record in (*writes, *reads):
@@ -235,6 +236,14 @@ def _knowledge(run: Execution, live: Sequence[int]) -> tuple[dict[int, Hashable]
         points.setdefault(barrier.component, set()).add(barrier.complete)
     for groups in run.groups.values():
         points.setdefault(groups.component, set()).add(groups.committed + 1)
+    return points
+
+
+def _knowledge(run: Execution, live: Sequence[int]) -> tuple[dict[int, Hashable], Hashable, Hashable]:
+    """Clocks as ranks among what they may be compared with; barriers; and accesses that not all know to be over."""
+    known = run.known_to_all(live)
+    opened = list(run.memory.open(known))
+    points = _points(run, opened)
     ranked = {component: sorted(values) for component, values in points.items()}
     order = sorted(ranked)
 

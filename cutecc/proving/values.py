@@ -347,14 +347,22 @@ def _asked(positive: Linear) -> tuple[Symbol, Symbol | None, Symbol | None, Valu
     """`end - first - k * stride > 0` asks whether there are more than `k` steps from the first to the end."""
     if positive.constant != 0:
         return None
-    ends = [symbol for symbol, factor in positive.terms if factor == 1 and not symbol.is_positive]
-    firsts = [symbol for symbol, factor in positive.terms if factor == -1 and not symbol.is_positive]
-    strides = [(symbol, factor) for symbol, factor in positive.terms if symbol.is_positive]
-    unclear = len(ends) != 1 or len(firsts) > 1 or len(strides) > 1
-    if unclear or len(ends) + len(firsts) + len(strides) < len(positive.terms):
+    ends, firsts, strides = (
+        [(symbol, factor) for symbol, factor in positive.terms if _part(symbol, factor) == part]
+        for part in ("end", "first", "stride")
+    )
+    if len(ends) != 1 or len(firsts) > 1 or len(strides) > 1 or len(ends + firsts + strides) < len(positive.terms):
         return None
-    first = firsts[0] if firsts else None
-    return (ends[0], first, strides[0][0], multiply(strides[0][1], -1)) if strides else (ends[0], first, None, 0)
+    first = firsts[0][0] if firsts else None
+    stride, steps = strides[0] if strides else (None, 0)
+    return ends[0][0], first, stride, multiply(steps, -1)
+
+
+def _part(symbol: Symbol, factor: Value) -> str | None:
+    """What a term of `end - first - k * stride` is."""
+    if symbol.is_positive:
+        return "stride"
+    return {1: "end", -1: "first"}.get(factor) if type(factor) is int else None
 
 
 def select(condition: Value, a: Value, b: Value) -> Value:
