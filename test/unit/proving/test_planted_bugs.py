@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from planted_bugs import BUGS, HARMLESS, Planted
@@ -42,14 +43,19 @@ def test_is_refuted(name: str, dsl: Worker, tmp_path: Path) -> None:
     assert {each and each.line for each in lines} & {each and each.line for each in places}
 
 
+def _by_night(names: list[str]) -> list[Any]:
+    """Each takes seconds, of some kernels a minute: one of ten is refuted by day."""
+    return [pytest.param(each, marks=pytest.mark.nightly if at % 10 else ()) for at, each in enumerate(names)]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in BUGS if name not in QUICK])
+@pytest.mark.parametrize("name", _by_night([name for name in BUGS if name not in QUICK]))
 def test_all_are_refuted(name: str, dsl: Worker, tmp_path: Path) -> None:
     _refuted(BUGS[name], dsl, tmp_path)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", HARMLESS)
+@pytest.mark.parametrize("name", _by_night([*HARMLESS]))
 def test_harmless_edits_are_none(name: str, dsl: Worker, tmp_path: Path) -> None:
     """Neither the prover nor the emulator complains of what looks like a bug and is none."""
     path = HARMLESS[name].write(tmp_path)
