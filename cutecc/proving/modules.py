@@ -12,11 +12,13 @@ from cutecc.passes.pipeline import Pipeline
 from cutecc.passes.pipelines import named_pipeline, uses_lir, uses_pyir
 from cutecc.proving.exploring import Assumed, Found, explore
 from cutecc.proving.kernel import Atoms, read_kernels
+from cutecc.proving.numbers import NeedsPeriod
 from cutecc.proving.pictured import skeletons_of
 from cutecc.proving.proof import Proof, prove
 from cutecc.proving.skeleton import skeleton_of
 from cutecc.proving.states import States
-from cutecc.proving.warps import Program, program_of
+from cutecc.proving.values import DependsOnPeriod
+from cutecc.proving.warps import NotKnown, Program, program_of
 from cutecc.support import isolation
 from cutecc.support.pool import WorkerPool
 from cutecc.target import Target
@@ -85,16 +87,24 @@ class _Searches:
         futures = [self._pool.submit(_search, *self._kernel, each, deadline) for each in assumptions]
         try:
             for future in futures:
-                yield future.result()
+                found = future.result()
+                if isinstance(found, Exception):
+                    raise found
+                yield found
         finally:
             for future in futures:
                 future.cancel()
 
 
-def _search(data: bytes, target: str, number: int, assumed: Assumed, deadline: float) -> Found:
-    """A search in a process that may have done others of the same kernel before."""
+def _search(
+    data: bytes, target: str, number: int, assumed: Assumed, deadline: float
+) -> Found | NotKnown | NeedsPeriod | DependsOnPeriod:
+    """A search, or why there is none, in a process that may have done others of the same kernel before."""
     program, states = _made(data, target, number)
-    return explore(program, assumed, states, deadline)
+    try:
+        return explore(program, assumed, states, deadline)
+    except (NotKnown, NeedsPeriod, DependsOnPeriod) as reason:
+        return reason
 
 
 @functools.lru_cache(maxsize=1)

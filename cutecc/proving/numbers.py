@@ -35,6 +35,9 @@ class NeedsPeriod(Exception):
         self.symbol = symbol
         self.factor = factor
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return NeedsPeriod, (self.symbol, self.factor)
+
 
 @dataclass(frozen=True, slots=True)
 class Key:

@@ -101,7 +101,7 @@ def prove(program: Program, seconds: float = 60.0, search: Search | None = None)
     try:
         _Proving(program, proof, began + seconds, search).run()
     except NotKnown as unknown:
-        proof.reason, proof.location = str(unknown), unknown.operation.location
+        proof.reason, proof.location = str(unknown), unknown.location
     except DependsOnPeriod as failure:
         proof.reason = f"loops do not repeat themselves: {failure}"
     proof.seconds = time.monotonic() - began

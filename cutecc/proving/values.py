@@ -163,6 +163,9 @@ def bitwise(name: str, a: Value, b: Value, numbers: Numbers) -> Value:
     if type(a) is int and type(b) is int:
         return BITS[name](a, b)
     if name == "and":
+        # Whatever the other one is.
+        if any(type(each) is int and each == 0 for each in (a, b)):
+            return 0
         for value, mask in ((a, b), (b, a)):
             if type(mask) is int and mask >= 0 and isinstance(value, (Linear, Shifted)):
                 return _lower_bits(value, mask, numbers)
@@ -174,7 +177,7 @@ def bitwise(name: str, a: Value, b: Value, numbers: Numbers) -> Value:
 def _lower_bits(value: Value, mask: int, numbers: Numbers) -> Value:
     number = _as_number(value, 1 << mask.bit_length(), numbers)
     if isinstance(number, Linear):
-        return UNKNOWN if mask else 0
+        return UNKNOWN
     if isinstance(number, Shifted):
         if number.by % (1 << mask.bit_length()):
             raise DependsOnPeriod("bits of a number that grows")

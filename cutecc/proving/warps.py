@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
 
+from cutecc.errors import SourceLocation
 from cutecc.proving.arithmetic import Code, compiled, shared_base
 from cutecc.proving.demands import carried_values
 from cutecc.proving.kernel import Block, Kernel, Operation, number_of, operations_inside
@@ -23,9 +24,12 @@ ALL = (1 << WARP) - 1
 class NotKnown(Exception):
     """Something decides that is not known: whether it comes to an event, or at which address."""
 
-    def __init__(self, what: str, operation: Operation) -> None:
+    def __init__(self, what: str, operation: Operation | None, location: SourceLocation | None = None) -> None:
         super().__init__(what)
-        self.operation = operation
+        self.location = location if operation is None else operation.location
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return NotKnown, (str(self), None, self.location)
 
 
 @dataclass(eq=False, slots=True)

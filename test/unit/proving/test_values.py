@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import operator
+import pickle
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cutecc.errors import SourceLocation
 from cutecc.proving import values
 from cutecc.proving.numbers import Bounds, Key, NeedsPeriod, Numbers, Residue, Undecided
 from cutecc.proving.values import UNKNOWN, DependsOnPeriod, Lanes, Linear, Shifted, Symbol
+from cutecc.proving.warps import NotKnown
 
 T = Symbol("t")
 TERM = Linear(((T, 1),))
@@ -87,3 +90,14 @@ def test_lanes_are_one_number_where_they_agree() -> None:
     lanes = Lanes(range(32))
     assert values.divide(lanes, 32, Numbers()) == 0
     assert values.select(Lanes([1] * 32), lanes, 7) == lanes
+
+
+def test_nothing_of_what_is_not_known_is_nothing() -> None:
+    assert values.bitwise("and", UNKNOWN, 0, Numbers()) == 0
+
+
+def test_reasons_cross_to_other_processes() -> None:
+    place = SourceLocation("kernel.py", 3)
+    for reason in (NeedsPeriod(T, 5), NotKnown("what", None, place), DependsOnPeriod("why")):
+        copy = pickle.loads(pickle.dumps(reason))
+        assert (type(copy), str(copy), vars(copy)) == (type(reason), str(reason), vars(reason))
