@@ -23,7 +23,7 @@ ANSWERS: dict[str, Said] = {
     "test/kernels/experimental_pipeline.py": _PROVED,
     "test/kernels/gemm_cooperative.py": _at_least(_OF_K),
     "test/kernels/gemm_fp8.py": _PROVED,
-    "test/kernels/gemm_pingpong.py": _TIME,
+    "test/kernels/gemm_pingpong.py": _at_least(_OF_K),
     "test/kernels/gemm_sm80.py": _PROVED,
     "test/kernels/grouped_gemm.py": Said("cannot tell", "how many turns the loop takes is not known (line 54)"),
     "test/kernels/im2col.py": _PROVED,
