@@ -10,11 +10,12 @@ not negative, and as never wrapping around.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import gcd, lcm
 
 from cutecc.proving.kernel import Block, Operation, all_operations
+from cutecc.proving.loops import varying_values
 from cutecc.proving.signs import not_negative
 from cutecc.proving.skeleton import STRUCTURED, Skeleton, is_event, operands_of
 from cutecc.proving.symbols import symbols_of
@@ -73,7 +74,7 @@ class _Demands:
                 self._constants[each.results[0]] = value
         self._definitions = {each.results[0]: each for each in operations if len(each.results) == 1}
         symbols = symbols_of(skeleton)
-        self._varies = _varying(skeleton, symbols)
+        self._varies = varying_values(skeleton, symbols)
         self._plus = not_negative(skeleton.kernel, symbols)
         self._carried = carried_values(skeleton)
         self._is_done = False
@@ -239,47 +240,6 @@ def _through(name: str, constant: int, demand: Demand) -> Demand:
             return Demand(demand.period << constant, demand.limit << constant)
         case _:
             return ALL
-
-
-def _varying(skeleton: Skeleton, symbols: Iterable[int]) -> set[int]:
-    """Values that a number of the launch may take part in."""
-    found = set(symbols)
-    before = -1
-    while len(found) > before:
-        before = len(found)
-        for each in all_operations(skeleton.kernel.body):
-            if not each.blocks and not found.isdisjoint(each.operands):
-                found.update(each.results)
-            elif each.blocks and each in skeleton.kept:
-                ends = [value for block in each.blocks for value in block.operations[-1].operands]
-                if not found.isdisjoint((*ends, *each.operands)):
-                    _spread(each, found)
-    return found
-
-
-def _spread(operation: Operation, found: set[int]) -> None:
-    """Through a branch or loop, position by position."""
-    if operation.name == "scf.if":
-        for block in operation.blocks:
-            for result, value in zip(operation.results, block.operations[-1].operands, strict=False):
-                if value in found:
-                    found.add(result)
-        return
-    initial = operation.operands[3:] if operation.name == "scf.for" else operation.operands
-    head = operation.blocks[0].arguments[1:] if operation.name == "scf.for" else operation.blocks[0].arguments
-    ends = operation.blocks[-1].operations[-1].operands
-    for value, end, argument in zip(initial, ends, head, strict=True):
-        if value in found or end in found:
-            found.add(argument)
-    if operation.name == "scf.for":
-        for argument, result in zip(head, operation.results, strict=True):
-            if argument in found:
-                found.add(result)
-        return
-    handed = operation.blocks[0].operations[-1].operands[1:]
-    for value, argument, result in zip(handed, operation.blocks[1].arguments, operation.results, strict=True):
-        if value in found:
-            found.update((argument, result))
 
 
 def carried_values(skeleton: Skeleton) -> set[int]:

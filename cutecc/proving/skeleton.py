@@ -10,8 +10,8 @@ from cutecc.proving.kernel import Block, Kernel, Operation
 
 _ASSEMBLY = re.compile(r"(wgmma\.mma_async|mbarrier\.|bar(?:rier)?\.(?:sync|arrive|cluster)|cp\.async|tcgen05\.|fence)")
 _READS = re.compile(r"ld\.(?:volatile|acquire|relaxed)|atom\.")
-_LOOPS = ("scf.for", "scf.while")
-STRUCTURED = ("scf.if", *_LOOPS)
+LOOPS = ("scf.for", "scf.while")
+STRUCTURED = ("scf.if", *LOOPS)
 _SHARED = ("!llvm.ptr<3>", "!llvm.ptr<7>")
 _GLOBAL = "!llvm.ptr<1>"
 _SILENT = (

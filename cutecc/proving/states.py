@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 from cutecc.proving.aggregates import Answer
 from cutecc.proving.demands import Demand, carried_values, demands_of
-from cutecc.proving.kernel import operations_inside
+from cutecc.proving.kernel import Operation, operations_inside
 from cutecc.proving.numbers import Count, Key
-from cutecc.proving.skeleton import STRUCTURED
+from cutecc.proving.skeleton import LOOPS, STRUCTURED
 from cutecc.proving.values import Linear, Symbol
 
 if TYPE_CHECKING:
     from cutecc.proving.barriers import Clock
     from cutecc.proving.execution import Execution
-    from cutecc.proving.kernel import Block, Operation
+    from cutecc.proving.kernel import Block
     from cutecc.proving.memory import Record
     from cutecc.proving.numbers import Numbers
     from cutecc.proving.values import Value
@@ -37,6 +37,12 @@ class _Live:
     """While a warp is in one of the step's blocks."""
     at_head: list[int]
     """Of a loop's first block, before a turn."""
+    loops: list[set[Operation]]
+    """Of each step, the loops of so many turns as a launch decides, itself among them."""
+
+    def ahead(self, first: int) -> set[Operation]:
+        """Those of a step, and of all that come behind it."""
+        return set[Operation]().union(*self.loops[first:])
 
 
 class States:
@@ -46,6 +52,7 @@ class States:
         self._demands = demands_of(program.skeleton)
         self._constants = program.constants
         self._carried = carried_values(program.skeleton)
+        self._loops = program.loops
         self._live: dict[int, _Live] = {}
         self._block(program.kernel.body, program.steps)
 
@@ -85,9 +92,13 @@ class States:
             at.append(sorted(visible & (used[number] | later)))
             later |= used[number]
         everything = later.union(*used)
-        found = _Live(at[::-1], inside[::-1], sorted(own))
+        found = _Live(at[::-1], inside[::-1], sorted(own), [self._loops_of(step) for step in steps])
         self._live[id(steps)] = found
         return everything
+
+    def _loops_of(self, step: Step) -> set[Operation]:
+        found = {step.operation, *operations_inside(step.operation)}
+        return found & (self._loops.by_number | self._loops.over_tiles)
 
     def _used(self, operation: Operation) -> Iterable[int]:
         """The operands whose values make a difference; of a constant, its distance to a number of the launch may."""
@@ -123,7 +134,28 @@ class States:
                 values.append(self._counter(warp, frame, numbers))
         tile = None if warp.tile is None else warp.tile - tiles
         following = None if warp.next_tile is None else warp.next_tile - tiles
-        return warp.place, warp.mask, warp.is_between, tile, following, tuple(values)
+        return warp.place, warp.mask, warp.is_between, tile, following, tuple(values), self._to_come(warp, numbers)
+
+    def _to_come(self, warp: Warp, numbers: Numbers) -> Hashable:
+        """Of loops that a warp has not begun, how many turns they have at least: not what is left of those of others.
+
+        A loop over tiles has other numbers in the next one.
+        """
+        ahead: set[Operation] = set()
+        for depth, frame in enumerate(warp.frames, 1):
+            is_last = depth == len(warp.frames)
+            repeats = frame.step is not None and frame.step.operation.name in LOOPS
+            if repeats and frame.step is not None and frame.step.operation not in self._loops.over_tiles:
+                ahead |= self._live[id(frame.steps)].ahead(0)
+            elif not frame.is_head:
+                ahead |= self._live[id(frame.steps)].ahead(frame.at if is_last else frame.at + 1)
+        found: list[Hashable] = []
+        if not ahead.isdisjoint(self._loops.over_tiles):
+            found.append(_first_tile(numbers))
+        if not ahead.isdisjoint(self._loops.by_number):
+            symbols = sorted({key.what for key in numbers.bounds if isinstance(key.what, Symbol)}, key=str)
+            found += [(str(each), numbers.known(Key(each, warp.tile)).least) for each in symbols]
+        return tuple(found)
 
     def _counter(self, warp: Warp, frame: Frame, numbers: Numbers) -> Hashable:
         assert frame.step is not None

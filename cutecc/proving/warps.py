@@ -11,6 +11,7 @@ from cutecc.errors import SourceLocation
 from cutecc.proving.arithmetic import Code, compiled, shared_base
 from cutecc.proving.demands import carried_values
 from cutecc.proving.kernel import Block, Kernel, Operation, number_of, operations_inside
+from cutecc.proving.loops import Loops, loops_of
 from cutecc.proving.numbers import Numbers
 from cutecc.proving.polls import Polls, polls_of
 from cutecc.proving.skeleton import STRUCTURED, Skeleton, is_event, is_plain_access
@@ -55,6 +56,7 @@ class Program:
     steps: list[Step]
     symbols: dict[int, Symbol]
     constants: dict[int, Value]
+    loops: Loops
     values: int
     """How many there are."""
     polls: Polls
@@ -68,7 +70,8 @@ def program_of(skeleton: Skeleton) -> Program:
     steps = compiling.block(kernel.body)
     compiling.constants.update(kernel.constants)
     polls = polls_of(kernel, functools.partial(is_event, kernel))
-    return Program(kernel, skeleton, steps, symbols, compiling.constants, len(kernel.types), polls)
+    loops = loops_of(skeleton, symbols)
+    return Program(kernel, skeleton, steps, symbols, compiling.constants, loops, len(kernel.types), polls)
 
 
 class _Compiling:
@@ -132,9 +135,14 @@ class Frame:
     """Of `scf.for`."""
     is_head: bool = False
     """Whether the next turn of the loop has not begun."""
+    entry: int = 0
+    """Of a loop: the number of this execution among all of the warp's loops."""
 
     def copy(self) -> Frame:
-        return Frame(self.steps, self.step, self.outer, self.at, self.which, self.condition, self.counter, self.is_head)
+        return Frame(
+            self.steps, self.step, self.outer, self.at, self.which, self.condition, self.counter, self.is_head,
+            self.entry,
+        )  # fmt: skip
 
 
 @dataclass(eq=False)
@@ -158,6 +166,8 @@ class Warp:
     """Of a loop over tiles, which one it is at."""
     next_tile: int | None = None
     """The last one of which it has asked whether it is there."""
+    entries: int = 0
+    """Loops that it has entered."""
     looks: frozenset[tuple[int, int, int]] = frozenset()
     """Looks ahead of waits: mbarriers, parities, and how many phases are complete for who finds the phase over."""
 
@@ -189,7 +199,7 @@ class Warp:
         frames = [frame.copy() for frame in self.frames]
         return Warp(
             self.program, numbers, self.block, self.number, [*self.values], self.mask, frames, self.event,
-            self.is_between, self.tile, self.next_tile, self.looks,
+            self.is_between, self.tile, self.next_tile, self.entries, self.looks,
         )  # fmt: skip
 
     def begin(self) -> None:
@@ -288,7 +298,8 @@ class Warp:
 
     def _enter(self, step: Step) -> None:
         operation = step.operation
-        frame = Frame(step.blocks[0], step, self.mask, is_head=True)
+        self.entries += 1
+        frame = Frame(step.blocks[0], step, self.mask, is_head=True, entry=self.entries)
         if operation.name == "scf.for":
             frame.counter = self.values[operation.operands[0]]
             self._carry(operation.operands[3:], operation.blocks[0].arguments[1:])
