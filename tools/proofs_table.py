@@ -27,7 +27,6 @@ PAGE = ROOT / "docs" / "proving.md"
 MARKS = ("<!-- proofs: begin -->", "<!-- proofs: end -->")
 SECONDS = 100.0
 """For each kernel, at most."""
-_TIME = "the time is over"
 
 
 @dataclass(frozen=True)
@@ -65,8 +64,7 @@ def _said(proof: Proof) -> Said:
         return Said(proof.answer, ", ".join(dict.fromkeys(places)))
     if proof.reason:
         line = f" (line {proof.location.line})" if proof.location else ""
-        # How many states there are in the time is the machine's.
-        return Said(proof.answer, _TIME if _TIME in proof.reason else proof.reason + line)
+        return Said(proof.answer, proof.reason + line)
     least = ", ".join(f"{number} at least {least}" for number, least in proof.least.items())
     return Said(proof.answer, least)
 

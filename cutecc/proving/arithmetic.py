@@ -238,6 +238,17 @@ def _elected(warp: Warp) -> Value:
     return values.uniform(int(first >> lane & 1) for lane in range(values.WARP))
 
 
+def is_of_launch(operation: Operation, kernel: Kernel) -> bool:
+    """Whether it reads which of all clusters this is: the launch says how many there are."""
+    name = operation.name.removeprefix("nvvm.read.ptx.sreg.")
+    return name.startswith(("ctaid.", "clusterid.")) and not _is_one_cluster(kernel, "xyz".index(name[-1]))
+
+
+def _is_one_cluster(kernel: Kernel, mode: int) -> bool:
+    """Whether there is one along this side of the grid in all launches."""
+    return kernel.grid[mode] == kernel.cluster[mode]
+
+
 def _register(warp: Warp, name: str) -> Value:
     kernel, (x, y, _) = warp.kernel, warp.kernel.block
     threads = range(warp.number * values.WARP, (warp.number + 1) * values.WARP)
@@ -264,7 +275,7 @@ def _register(warp: Warp, name: str) -> Value:
             return cluster["xyz".index(name[-1])]
         case "ctaid.x" | "ctaid.y" | "ctaid.z":
             mode = "xyz".index(name[-1])
-            if kernel.grid[mode] == cluster[mode]:
+            if _is_one_cluster(kernel, mode):
                 return place[mode]
             first = Linear(((values.Symbol(f"clusterid.{name[-1]}"), cluster[mode]),))
             return values.add(first, place[mode])
@@ -272,4 +283,4 @@ def _register(warp: Warp, name: str) -> Value:
             return UNKNOWN
 
 
-__all__ = ["Code", "Shifted", "block_of", "bytes_of", "compiled", "shared_base"]
+__all__ = ["Code", "Shifted", "block_of", "bytes_of", "compiled", "is_of_launch", "shared_base"]

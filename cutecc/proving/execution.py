@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from cutecc.proving.numbers import Numbers
     from cutecc.proving.values import Value
     from cutecc.proving.warps import Program
-    from cutecc.proving.windows import Window
+    from cutecc.proving.windows import Repetition, Windows
 
 _MOST_PROBLEMS = 8
 _EVER = 1 << 62
@@ -58,7 +58,7 @@ class Execution:
     problems: list[Problem] = field(default_factory=list[Problem])
     current: int = 0
     """Whose turn it is."""
-    window: Window | None = None
+    windows: Windows | Repetition | None = None
     """Of a loop inside of others: whether its steady state has been seen."""
     idle: int = 0
     """How many have had a turn since somebody went on."""
@@ -106,8 +106,8 @@ class Execution:
             self.idle = -1
             warp.proceed()
         elif warp.event is not None and warp.event.blocks:
-            if self.window is not None:
-                self.window.look(self, warp)
+            if self.windows is not None:
+                self.windows.look(self, warp)
             self.idle = -1
             warp.proceed()
         while (event := warp.event) is not None and not event.blocks:
@@ -385,6 +385,6 @@ class Execution:
             {key: each.copy() for key, each in self.mbarriers.items()},
             {key: each.copy() for key, each in self.named.items()},
             groups, self.memory.copy(), [*self.problems], self.current,
-            self.window.copy() if self.window else None, self.idle, self.events, dict(self.words),
+            self.windows.copy() if self.windows else None, self.idle, self.events, dict(self.words),
             self.requests, self.requester, dict(self.columns), dict(self.asked),
         )  # fmt: skip

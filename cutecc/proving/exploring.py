@@ -12,7 +12,7 @@ from cutecc.proving.problems import Problem
 from cutecc.proving.states import States
 from cutecc.proving.values import Symbol
 from cutecc.proving.warps import Program
-from cutecc.proving.windows import Steady, Window
+from cutecc.proving.windows import Repetition, Steady, Windows
 
 Number = Symbol | Count
 
@@ -45,53 +45,79 @@ class Found:
     events: int = 0
     is_complete: bool = True
     """Whether it came to its end."""
+    why: str = ""
+    """It did not, other than for want of time."""
     asked: set[Number] = field(default_factory=set[Number])
     """The numbers on which decisions were made."""
     is_steady: bool = True
     """Whether all loops had the steady state that was asked for."""
 
 
-def explore(program: Program, assumed: Assumed, states: States, deadline: float) -> Found:
-    """Go through all runs; ends at the first one that something is wrong with.
+def explore(program: Program, assumed: Assumed, states: States, deadline: float, most: int | None = None) -> Found:
+    """Go through all runs; ends at the first one that something is wrong with, or after so many events.
 
     Raises `NotKnown`, `DependsOnPeriod` and `NeedsPeriod`.
     """
-    found = Found()
-    seen: set[Hashable] = set()
-    first = Execution.begin(program, assumed.numbers())
-    if (symbol := assumed.window) is not None:
-        first.window = Window(symbol, assumed.exact[symbol], assumed.residues[symbol].period, states)
-    waiting = [first]
-    while waiting:
-        if time.monotonic() > deadline:
-            found.is_complete = False
-            return found
-        run = waiting.pop()
-        before = run.events
+    return _Exploring(program, assumed, states).run(deadline, most)
+
+
+class _Exploring:
+    def __init__(self, program: Program, assumed: Assumed, states: States) -> None:
+        self._found = Found()
+        self._states = states
+        self._seen: set[Hashable] = set()
+        first = Execution.begin(program, assumed.numbers())
+        self._waiting = [first]
+        if (symbol := assumed.window) is not None:
+            first.windows = Windows(symbol, assumed.residues[symbol].period, states)
+            # Of a loop that does not count nobody sees how far it is, nor that it has ended before others repeat.
+            if any(loop.name != "scf.for" for loop in program.loops.by_number):
+                self._end(is_steady=False)
+
+    def run(self, deadline: float, most: int | None) -> Found:
+        found = self._found
+        while self._waiting:
+            if time.monotonic() > deadline or (most is not None and found.events > most):
+                found.is_complete = False
+                break
+            self._go_on(self._waiting.pop())
+        return found
+
+    def _end(self, *, is_steady: bool) -> None:
+        self._found.is_steady = is_steady
+        self._waiting = []
+
+    def _go_on(self, run: Execution) -> None:
+        before, undecided = run.events, None
         try:
-            problems = run.run()
-        except Undecided as undecided:
-            found.events += run.events - before
-            found.asked.add(undecided.key.what)
-            if run.problems:
-                return _refuted(found, run)
-            state = (str(undecided.key.what), states.of(run), run.window and run.window.is_found)
-            if state not in seen:
-                seen.add(state)
-                found.states += 1
-                # Last in, first out: runs that end come first, and with them the smallest sizes.
-                for more in (True, False):
-                    other = run.copy()
-                    other.numbers.decide(undecided.key, undecided.steps, more=more)
-                    waiting.append(other)
-            continue
-        found.events += run.events - before
-        if problems:
-            return _refuted(found, run)
-        if run.window is not None and not run.window.end():
-            found.is_steady = False
-            return found
-    return found
+            run.run()
+        except Undecided as question:
+            undecided = question
+        self._found.events += run.events - before
+        windows = run.windows
+        if run.problems:
+            self._found.problems, self._found.numbers = run.problems, run.numbers
+            self._waiting = []
+        elif isinstance(windows, Windows) and windows.are_missing:
+            self._end(is_steady=False)
+        elif undecided is not None:
+            self._decide(run, undecided)
+
+    def _decide(self, run: Execution, question: Undecided) -> None:
+        """Both ways, if this state has not been there before."""
+        found = self._found
+        found.asked.add(question.key.what)
+        windows = run.windows.key if isinstance(run.windows, Windows) else None
+        state = (str(question.key.what), self._states.of(run), windows)
+        if state in self._seen:
+            return
+        self._seen.add(state)
+        found.states += 1
+        # Last in, first out: runs that end come first, and with them the smallest sizes.
+        for more in (True, False):
+            other = run.copy()
+            other.numbers.decide(question.key, question.steps, more=more)
+            self._waiting.append(other)
 
 
 def steady_state(program: Program, states: States, number: Symbol, steps: int, factor: int) -> Steady | None:
@@ -101,17 +127,12 @@ def steady_state(program: Program, states: States, number: Symbol, steps: int, f
     """
     residues = {number: Residue(steps, factor)} if factor > 1 else {}
     run = Execution.begin(program, Assumed(exact={number: steps}, residues=residues).numbers())
-    run.window = Window(number, steps, 0, states)
+    run.windows = repetition = Repetition(number, states)
     while True:
         try:
             run.run()
-            return run.window.first
+            return repetition.found
         except Undecided as undecided:
             # There is one tile.
             is_tile = undecided.steps == 0 and isinstance(undecided.key.what, Count)
             run.numbers.decide(undecided.key, undecided.steps, more=is_tile)
-
-
-def _refuted(found: Found, run: Execution) -> Found:
-    found.problems, found.numbers = run.problems, run.numbers
-    return found

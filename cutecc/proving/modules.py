@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Sequence
 
+from cutecc.ir.casters import plain_values
 from cutecc.ir.modules import fresh_context, parse
 from cutecc.passes.manager import run
 from cutecc.passes.nvidia.options import WheelOptions
@@ -52,19 +53,19 @@ def prove_module(data: bytes, target: str, seconds: float) -> list[Proof]:
     return proofs
 
 
-def programs(data: bytes, target: str) -> Iterator[Program]:
+def programs(data: bytes, target: str) -> list[Program]:
     """The kernels of a traced module, ready to be gone through; in the current context."""
-    module = parse(data)
-    # Problems are told at lines.
-    options = WheelOptions(preserve_line_info=True)
-    lir, pyir = uses_lir(module), uses_pyir(module)
-    whole = named_pipeline("nvidia", Target.parse(target), options, lir=lir, pyir=pyir)
-    middle, end = whole.position(_LAST_WITH_ATOMS) + 1, whole.position(LAST) + 1
-    run(Pipeline(whole.passes[:middle]), module)
-    atoms = Atoms.of(module)
-    run(Pipeline(whole.passes[middle:end]), module)
-    for kernel in read_kernels(module, atoms):
-        yield program_of(skeleton_of(kernel))
+    with plain_values():
+        module = parse(data)
+        # Problems are told at lines.
+        options = WheelOptions(preserve_line_info=True)
+        lir, pyir = uses_lir(module), uses_pyir(module)
+        whole = named_pipeline("nvidia", Target.parse(target), options, lir=lir, pyir=pyir)
+        middle, end = whole.position(_LAST_WITH_ATOMS) + 1, whole.position(LAST) + 1
+        run(Pipeline(whole.passes[:middle]), module)
+        atoms = Atoms.of(module)
+        run(Pipeline(whole.passes[middle:end]), module)
+        return [program_of(skeleton_of(kernel)) for kernel in read_kernels(module, atoms)]
 
 
 class _Searches:
@@ -110,5 +111,5 @@ def _search(
 @functools.lru_cache(maxsize=1)
 def _made(data: bytes, target: str, number: int) -> tuple[Program, States]:
     with fresh_context():
-        program = [*programs(data, target)][number]
+        program = programs(data, target)[number]
     return program, States(program)

@@ -14,7 +14,7 @@ from cutecc.proving.recording import Happened, Recording, Stopped
 from cutecc.proving.states import States
 from cutecc.proving.values import DependsOnPeriod, Symbol
 from cutecc.proving.warps import NotKnown, Program
-from cutecc.proving.windows import Steady, Window
+from cutecc.proving.windows import Repetition, Steady
 from cutecc.report.skeleton import Skeleton
 
 _LONG = 128
@@ -105,7 +105,7 @@ def _period(program: Program, symbol: Symbol, factor: int) -> Lanes | None:
     while factor <= _MOST_PERIOD:
         residues = {symbol: Residue(_LONG, factor)} if factor > 1 else {}
         run = _begin(program, Assumed(exact={symbol: _LONG}, residues=residues))
-        run.window = Window(symbol, _LONG, 0, States(program))
+        run.windows = repetition = Repetition(symbol, States(program))
         try:
             _all_decided(run, 1)
         except NeedsPeriod as needed:
@@ -116,7 +116,7 @@ def _period(program: Program, symbol: Symbol, factor: int) -> Lanes | None:
             continue
         except NotKnown:
             return None
-        if (found := run.window.first) is None:
+        if (found := repetition.found) is None:
             is_stuck = any(each.kind == "deadlock" for each in run.problems)
             return Lanes(run, run.events_of, "up to where nobody goes on", is_period=False) if is_stuck else None
         steps = _fewest_steps(run, found)

@@ -28,13 +28,14 @@ if TYPE_CHECKING:
 
 Answer = Literal["proved", "refuted", "suspicious", "cannot tell"]
 
-_FIRST = 4.0
-"""Seconds for a search that takes every step of every loop for a decision of its own."""
+_FIRST = 60_000
+"""Events of a search that takes every step of every loop for a decision of its own: some seconds."""
 _LONG = 128
 """Steps of a loop that is looked at for its steady state."""
 _MOST_PERIOD = 64
 _MOST_PERIODS = 6
 """That a loop may take to come to its steady state."""
+_NO_STEADY_STATE = "a loop of {} steps comes to no steady state"
 Search = Callable[[Sequence[Assumed], float], Iterator[Found]]
 """Takes what to assume, one after the other, and a deadline; gives what each comes to, in their order."""
 
@@ -139,7 +140,8 @@ class _Proving:
         proof.formulas = dict(self._formulas(Assumed(self._least).numbers()))
         proof.answer = "proved" if found.is_complete else "cannot tell"
         if not found.is_complete:
-            proof.reason = f"there are more than {proof.states:,} states, and the time is over"
+            is_over = time.monotonic() > self._deadline
+            proof.reason = "the time is over" if is_over else found.why
 
     def _formulas(self, numbers: Numbers) -> Iterator[tuple[str, Formula]]:
         """How the numbers of a run, as `_sizes` names them, are computed: for a block of the first cluster."""
@@ -167,14 +169,16 @@ class _Proving:
         periods: dict[Symbol, int] = {}
         found = Found(is_complete=False)
         try:
-            found = self._explore(Assumed(self._least), min(time.monotonic() + _FIRST, self._deadline))
+            found = self._explore(Assumed(self._least), self._deadline, _FIRST)
         except NeedsPeriod as needed:
             periods[needed.symbol] = needed.factor
         if found.is_complete or found.problems:
             return found
         inner = [each for each in found.asked if isinstance(each, Symbol)] or [*periods]
         if len(inner) != 1:
-            return found
+            names = " and ".join(sorted(map(str, inner)))
+            why = f"loops take {names} steps, numbers that differ" if inner else "no run repeats what was there before"
+            return replace(found, why=why)
         (symbol,) = inner
         return self._by_number(symbol, periods.get(symbol, 1))
 
@@ -207,7 +211,7 @@ class _Proving:
             found = self._explore(Assumed(others, {symbol: number}), self._deadline)
             if found.problems or not found.is_complete:
                 return found
-        return replace(found, is_complete=False)
+        return replace(found, is_complete=False, why=_NO_STEADY_STATE.format(symbol))
 
     def _numbers(self, symbol: Symbol, steady: Steady) -> Found:
         total = Found()
@@ -228,7 +232,7 @@ class _Proving:
             else:
                 return total
             first, enough = enough, enough + steady.period
-        return replace(total, is_complete=False)
+        return replace(total, is_complete=False, why=_NO_STEADY_STATE.format(symbol))
 
     def _assumed(self, symbol: Symbol, number: int, steady: Steady, enough: int) -> Assumed:
         others = {each: least for each, least in self._least.items() if each != symbol}
@@ -239,8 +243,8 @@ class _Proving:
     def _one_by_one(self, assumptions: Sequence[Assumed], deadline: float) -> Iterator[Found]:
         return (self._explore(each, deadline) for each in assumptions)
 
-    def _explore(self, assumed: Assumed, deadline: float) -> Found:
-        return explore(self._program, assumed, self._states, deadline)
+    def _explore(self, assumed: Assumed, deadline: float, most: int | None = None) -> Found:
+        return explore(self._program, assumed, self._states, deadline, most)
 
 
 def _sizes(numbers: Numbers) -> Iterator[tuple[str, int]]:

@@ -8,6 +8,7 @@ from cutecc.proving.barriers import Clock, Mbarrier
 from cutecc.proving.execution import Execution
 from cutecc.proving.kernel import Operation
 from cutecc.proving.warps import Warp
+from cutecc.proving.windows import Repetition, turn_of
 
 Phase = tuple[int | tuple[int, int], int]
 """An mbarrier by its address, or a named one by block and number; and which of its phases, from 1 on."""
@@ -49,12 +50,12 @@ class Turns:
 
 @dataclass(eq=False)
 class Recording(Execution):
-    """Keeps at most `most` events; with a window, ends when its loop's steady state has been seen of all warps."""
+    """Keeps at most `most` events; with a repetition, ends when that loop's steady state has been seen of all warps."""
 
     most: int = 0
     events_of: dict[int, list[Happened]] = field(default_factory=dict[int, list[Happened]])
     turns: dict[int, Turns] = field(default_factory=dict[int, Turns])
-    """Of the loop that the window looks at, by warp."""
+    """Of the loop that is looked at, by warp."""
     _arrives: list[Phase] = field(default_factory=list[Phase])
     _waits: Phase | None = None
 
@@ -78,15 +79,16 @@ class Recording(Execution):
         return goes_on
 
     def _turn(self, index: int, warp: Warp) -> None:
-        if self.window is not None and not warp.is_between and warp.event is not None and warp.event.blocks:
-            counter = self.window.counter_of(warp)
-            if counter is not None:
+        repetition = self.windows
+        if repetition is not None and not warp.is_between and warp.event is not None and warp.event.blocks:
+            turn = turn_of(warp, repetition.symbol)
+            if turn is not None:
                 turns = self.turns.get(index)
                 if turns is None or turns.loop is not warp.event:
                     turns = self.turns[index] = Turns(warp.event)
-                turns.before.setdefault(counter, len(self.events_of.get(index, ())))
+                turns.before.setdefault(turn.counter, len(self.events_of.get(index, ())))
         super()._turn(index, warp)
-        if self.window is not None and (found := self.window.first) is not None:
+        if isinstance(repetition, Repetition) and (found := repetition.found) is not None:
             end = found.first + found.period
             if all(max(each.before) >= end for each in self.turns.values()):
                 raise Stopped

@@ -3,46 +3,24 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING
 
 from cutecc.proving.aggregates import Answer
-from cutecc.proving.demands import Demand, carried_values, demands_of
-from cutecc.proving.kernel import Operation, operations_inside
+from cutecc.proving.demands import carried_values, demands_of
+from cutecc.proving.kernel import Operation
+from cutecc.proving.liveness import live_values
 from cutecc.proving.numbers import Count, Key
-from cutecc.proving.skeleton import LOOPS, STRUCTURED
+from cutecc.proving.skeleton import LOOPS
 from cutecc.proving.values import Linear, Symbol
 
 if TYPE_CHECKING:
     from cutecc.proving.barriers import Clock
     from cutecc.proving.execution import Execution
-    from cutecc.proving.kernel import Block
     from cutecc.proving.memory import Record
     from cutecc.proving.numbers import Numbers
     from cutecc.proving.values import Value
     from cutecc.proving.warps import Frame, Program, Step, Warp
-
-
-_ENDS = ("scf.yield", "scf.condition")
-
-
-@dataclass(eq=False, slots=True)
-class _Live:
-    """Of a block's own values, those that matter at each of its steps: they are still to be used."""
-
-    at: list[list[int]]
-    """When the step comes next."""
-    inside: list[list[int]]
-    """While a warp is in one of the step's blocks."""
-    at_head: list[int]
-    """Of a loop's first block, before a turn."""
-    loops: list[set[Operation]]
-    """Of each step, the loops of so many turns as a launch decides, itself among them."""
-
-    def ahead(self, first: int) -> set[Operation]:
-        """Those of a step, and of all that come behind it."""
-        return set[Operation]().union(*self.loops[first:])
 
 
 class States:
@@ -50,73 +28,22 @@ class States:
 
     def __init__(self, program: Program) -> None:
         self._demands = demands_of(program.skeleton)
-        self._constants = program.constants
         self._carried = carried_values(program.skeleton)
         self._loops = program.loops
-        self._live: dict[int, _Live] = {}
-        self._block(program.kernel.body, program.steps)
+        self._live = live_values(program, self._demands)
 
-    def _block(self, block: Block, steps: Sequence[Step]) -> set[int]:
-        """Look at a block; returns the values that are used in it."""
-        step_of = {step.operation: number for number, step in enumerate(steps)}
-        used: list[set[int]] = []
-        """By the steps: what they, and arithmetic in front of them, use."""
-        inner: list[set[int]] = []
-        own = {each for each in block.arguments if self._matters(each)}
-        defined: list[set[int]] = []
-        waiting: set[int] = set()
-        made: set[int] = set()
-        for operation in block.operations:
-            waiting.update(self._used(operation))
-            if operation not in step_of:
-                made.update(operation.results)
-                continue
-            step = steps[step_of[operation]]
-            blocks = zip(operation.blocks, step.blocks, strict=False)
-            within = set[int]().union(*(self._block(each, inside) for each, inside in blocks))
-            if operation.name == "scf.for":
-                within.update(operation.operands[1:3])
-            if operation.blocks and not step.blocks:
-                within.update(value for each in operations_inside(operation) for value in each.operands)
-            used.append(waiting | within)
-            inner.append(within)
-            # What arithmetic makes in front of a step is there once the step comes.
-            defined.append({each for each in made if self._matters(each)})
-            waiting, made = set(), {*operation.results}
-        at: list[list[int]] = []
-        inside: list[list[int]] = []
-        later: set[int] = set()
-        for number in reversed(range(len(steps))):
-            visible = own.union(*defined[: number + 1])
-            inside.append(sorted(visible & (inner[number] | later)))
-            at.append(sorted(visible & (used[number] | later)))
-            later |= used[number]
-        everything = later.union(*used)
-        found = _Live(at[::-1], inside[::-1], sorted(own), [self._loops_of(step) for step in steps])
-        self._live[id(steps)] = found
-        return everything
+    def of(self, run: Execution, looked_at: Symbol | None = None) -> Hashable:
+        """The state, less what makes no difference.
 
-    def _loops_of(self, step: Step) -> set[Operation]:
-        found = {step.operation, *operations_inside(step.operation)}
-        return found & (self._loops.by_number | self._loops.over_tiles)
-
-    def _used(self, operation: Operation) -> Iterable[int]:
-        """The operands whose values make a difference; of a constant, its distance to a number of the launch may."""
-        is_relative = operation.name in ("arith.cmpi", *STRUCTURED, *_ENDS) or any(
-            self._demands.get(result, Demand()).is_relative for result in operation.results
-        )
-        return (each for each in operation.operands if is_relative or each not in self._constants)
-
-    def _matters(self, value: int) -> bool:
-        return self._demands.get(value, Demand()) != Demand()
-
-    def of(self, run: Execution) -> Hashable:
-        """The state, less what makes no difference."""
+        Of loops to come that take as many turns as the number that is looked at, it is not said how many these are.
+        """
         numbers = run.numbers
         live = run.live
         clocks, barriers, memory = _knowledge(run, live)
         warps = tuple(
-            (self._warp(warp, numbers), _looks(run, warp)) if index in clocks else None
+            (self._warp(warp, numbers), self._to_come(warp, numbers, looked_at), _looks(run, warp))
+            if index in clocks
+            else None
             for index, warp in enumerate(run.warps)
         )
         known = tuple(sorted(clocks.items()))
@@ -134,28 +61,42 @@ class States:
                 values.append(self._counter(warp, frame, numbers))
         tile = None if warp.tile is None else warp.tile - tiles
         following = None if warp.next_tile is None else warp.next_tile - tiles
-        return warp.place, warp.mask, warp.is_between, tile, following, tuple(values), self._to_come(warp, numbers)
+        return warp.place, warp.mask, warp.is_between, tile, following, tuple(values)
 
-    def _to_come(self, warp: Warp, numbers: Numbers) -> Hashable:
+    def _to_come(self, warp: Warp, numbers: Numbers, looked_at: Symbol | None) -> Hashable:
         """Of loops that a warp has not begun, how many turns they have at least: not what is left of those of others.
 
         A loop over tiles has other numbers in the next one.
         """
         ahead: set[Operation] = set()
+        is_once = True
         for depth, frame in enumerate(warp.frames, 1):
             is_last = depth == len(warp.frames)
             repeats = frame.step is not None and frame.step.operation.name in LOOPS
+            is_once = is_once and not repeats
             if repeats and frame.step is not None and frame.step.operation not in self._loops.over_tiles:
                 ahead |= self._live[id(frame.steps)].ahead(0)
             elif not frame.is_head:
-                ahead |= self._live[id(frame.steps)].ahead(frame.at if is_last else frame.at + 1)
+                first = frame.at if is_last else frame.at + 1
+                ahead |= self._ahead(warp, frame.steps, first) if is_once else self._live[id(frame.steps)].ahead(first)
         found: list[Hashable] = []
         if not ahead.isdisjoint(self._loops.over_tiles):
             found.append(_first_tile(numbers))
         if not ahead.isdisjoint(self._loops.by_number):
-            symbols = sorted({key.what for key in numbers.bounds if isinstance(key.what, Symbol)}, key=str)
-            found += [(str(each), numbers.known(Key(each, warp.tile)).least) for each in symbols]
+            symbols = {key.what for key in numbers.bounds if isinstance(key.what, Symbol)} - {looked_at}
+            found += [(str(each), numbers.known(Key(each, warp.tile)).least) for each in sorted(symbols, key=str)]
         return tuple(found)
+
+    def _ahead(self, warp: Warp, steps: Sequence[Step], first: int) -> set[Operation]:
+        """Loops outside of others that a warp still comes to: not those of branches that it is known not to take."""
+        found: set[Operation] = set()
+        for step, loops in zip(steps[first:], self._live[id(steps)].loops[first:], strict=True):
+            condition = warp.values[step.operation.operands[0]] if step.operation.name == "scf.if" else None
+            if type(condition) is int:
+                taken = step.blocks[:1] if condition else step.blocks[1:]
+                loops = set[Operation]().union(*(self._ahead(warp, each, 0) for each in taken))
+            found |= loops
+        return found
 
     def _counter(self, warp: Warp, frame: Frame, numbers: Numbers) -> Hashable:
         assert frame.step is not None

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
 from cutecc.errors import SourceLocation
-from cutecc.proving.arithmetic import Code, compiled, shared_base
+from cutecc.proving.arithmetic import Code, compiled, is_of_launch, shared_base
 from cutecc.proving.demands import carried_values
-from cutecc.proving.kernel import Block, Kernel, Operation, number_of, operations_inside
+from cutecc.proving.kernel import Block, Kernel, Operation, all_operations, number_of, operations_inside
 from cutecc.proving.loops import Loops, loops_of
 from cutecc.proving.numbers import Numbers
 from cutecc.proving.polls import Polls, polls_of
@@ -79,13 +79,15 @@ class _Compiling:
         self._skeleton = skeleton
         self._symbols = symbols
         self._carried = carried_values(skeleton)
+        self._of_place = _of_place(skeleton.kernel, symbols)
         self.constants: dict[int, Value] = {}
 
     def block(self, block: Block) -> list[Step]:
         skeleton, kernel = self._skeleton, self._skeleton.kernel
         steps: list[Step] = []
         waiting: list[Operation] = []
-        for operation in block.operations:
+        # What a warp is comes first: so is known which branches it will not take.
+        for operation in sorted(block.operations, key=lambda each: each not in self._of_place):
             is_step = operation in skeleton.kept and (operation.name in STRUCTURED or is_event(kernel, operation))
             if not is_step and operation is not block.operations[-1]:
                 if not self._is_settled(operation):
@@ -117,6 +119,19 @@ class _Compiling:
         return [move for move in moves if move[0] in self._skeleton.needed]
 
 
+def _of_place(kernel: Kernel, symbols: Collection[int]) -> set[Operation]:
+    """Arithmetic on constants, and on which warp of the cluster it is."""
+    found: set[Operation] = set()
+    known: set[int] = set()
+    for each in all_operations(kernel.body):
+        is_given = each.blocks or is_event(kernel, each) or is_of_launch(each, kernel)
+        is_result = bool(each.results) and not any(value in symbols for value in each.results)
+        if is_result and not is_given and known.issuperset(each.operands):
+            found.add(each)
+            known.update(each.results)
+    return found
+
+
 @dataclass(eq=False, slots=True)
 class Frame:
     """A block that a warp is in."""
@@ -135,13 +150,10 @@ class Frame:
     """Of `scf.for`."""
     is_head: bool = False
     """Whether the next turn of the loop has not begun."""
-    entry: int = 0
-    """Of a loop: the number of this execution among all of the warp's loops."""
 
     def copy(self) -> Frame:
         return Frame(
-            self.steps, self.step, self.outer, self.at, self.which, self.condition, self.counter, self.is_head,
-            self.entry,
+            self.steps, self.step, self.outer, self.at, self.which, self.condition, self.counter, self.is_head
         )  # fmt: skip
 
 
@@ -166,8 +178,6 @@ class Warp:
     """Of a loop over tiles, which one it is at."""
     next_tile: int | None = None
     """The last one of which it has asked whether it is there."""
-    entries: int = 0
-    """Loops that it has entered."""
     looks: frozenset[tuple[int, int, int]] = frozenset()
     """Looks ahead of waits: mbarriers, parities, and how many phases are complete for who finds the phase over."""
 
@@ -199,7 +209,7 @@ class Warp:
         frames = [frame.copy() for frame in self.frames]
         return Warp(
             self.program, numbers, self.block, self.number, [*self.values], self.mask, frames, self.event,
-            self.is_between, self.tile, self.next_tile, self.entries, self.looks,
+            self.is_between, self.tile, self.next_tile, self.looks,
         )  # fmt: skip
 
     def begin(self) -> None:
@@ -298,8 +308,7 @@ class Warp:
 
     def _enter(self, step: Step) -> None:
         operation = step.operation
-        self.entries += 1
-        frame = Frame(step.blocks[0], step, self.mask, is_head=True, entry=self.entries)
+        frame = Frame(step.blocks[0], step, self.mask, is_head=True)
         if operation.name == "scf.for":
             frame.counter = self.values[operation.operands[0]]
             self._carry(operation.operands[3:], operation.blocks[0].arguments[1:])

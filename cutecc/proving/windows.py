@@ -1,8 +1,9 @@
-"""The steady state of a loop inside of a loop over tiles.
+"""The steady states of loops inside of other loops.
 
-A run with one number of steps stands for the runs with a period more, two more, and so on, if in each tile the loop
-comes to a state that it comes to again after one period, before anybody has been told where the loop ends: what lies
-between can then be repeated as often as one likes.
+A run with one number of steps stands for the runs with a period more, two more, and so on, if it has *windows*: from a
+state to the same one a period of steps later, before anybody has been told where the loop ends. What lies in a window
+can be repeated as often as one likes. Windows do not overlap, and each time that a warp goes through such a loop it
+goes on by a period in exactly one of them: so all have as many steps more.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from cutecc.proving.numbers import Bounds, Key
-from cutecc.proving.values import Linear, Symbol
+from cutecc.proving.values import Linear, Symbol, subtract
 
 if TYPE_CHECKING:
     from cutecc.proving.execution import Execution
     from cutecc.proving.states import States
-    from cutecc.proving.warps import Warp
+    from cutecc.proving.warps import Frame, Warp
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,79 +30,150 @@ class Steady:
 
 
 @dataclass(slots=True)
-class Window:
-    """What was seen of the loop that goes on, of whoever is furthest ahead."""
+class Repetition:
+    """Of a loop that goes on and on, the first state that comes again, of whoever is furthest ahead."""
 
     symbol: Symbol
-    number: int
-    """Of steps."""
-    period: int
     states: States
-    tile: int | None = None
-    steps: int = -1
-    """How far whoever is furthest has come in the tile."""
-    seen: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
-    is_found: bool = True
-    """Whether the last loop that was gone through had such a state."""
-    is_missing: bool = False
-    """Whether some loop had none."""
-    first: Steady | None = None
-    """The first state that came again."""
+    found: Steady | None = None
+    _steps: int = -1
+    """How far whoever is furthest has come."""
+    _seen: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
 
-    def copy(self) -> Window:
-        return replace(self, seen=dict(self.seen))
+    def copy(self) -> Repetition:
+        return replace(self, _seen=dict(self._seen))
 
     def look(self, run: Execution, warp: Warp) -> None:
         """A warp is before a turn of a loop."""
-        counter = self.counter_of(warp)
-        if counter is None or not self._is_ahead(warp.tile, counter):
+        turn = turn_of(warp, self.symbol)
+        if self.found is not None or turn is None or not turn.is_plain or turn.is_last or turn.counter <= self._steps:
             return
-        if warp.tile != self.tile:
-            self.is_missing |= not self.is_found
-            self.tile, self.seen, self.is_found = warp.tile, {}, False
-        self.steps = counter
-        if not self._is_looked_at(counter):
+        self._steps = turn.counter
+        before = self._seen.setdefault(_state(run, warp, self.symbol, self.states), turn.counter)
+        if before < turn.counter:
+            self.found = Steady(before, turn.counter - before)
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """A window that has begun."""
+
+    leader: tuple[int, int]
+    """The warp of whose loop it is."""
+    state: Hashable
+    counters: tuple[tuple[tuple[int, int], int], ...]
+    """Of the warps that go through such a loop, which turn comes next."""
+
+
+@dataclass(slots=True)
+class Windows:
+    """Those of a run, in which loops are to come to the same state after a period: at their last turns but one."""
+
+    symbol: Symbol
+    period: int
+    states: States
+    are_missing: bool = False
+    """Whether some loop has been gone through without."""
+    _open: _Open | None = None
+    _counters: dict[tuple[int, int], int] = field(default_factory=dict[tuple[int, int], int])
+    """Of the warps that go through such a loop, which turn comes next."""
+    _done: frozenset[tuple[int, int]] = frozenset()
+    """Those of them that have been through a window."""
+
+    def copy(self) -> Windows:
+        return replace(self, _counters=dict(self._counters))
+
+    @property
+    def key(self) -> Hashable:
+        """What it makes a difference to."""
+        return self._open, self._done
+
+    def look(self, run: Execution, warp: Warp) -> None:
+        """A warp is before a turn of a loop."""
+        turn = turn_of(warp, self.symbol)
+        if turn is None:
             return
-        state = self._state(run)
-        before = self.seen.setdefault(state, counter)
-        if before < counter and self.first is None:
-            self.first = Steady(before, counter - before)
-        self.is_found = 0 < counter - before == self.period
+        who = warp.block, warp.number
+        self.are_missing |= not turn.is_plain
+        if turn.is_last:
+            self._leave(who)
+            return
+        self._counters[who] = turn.counter
+        if self._open is None and who not in self._done and turn.left == self.period + 1:
+            self._open = _Open(who, self._state(run, warp), (*sorted(self._counters.items()),))
+        elif self._open is not None and self._open.leader == who and turn.left == 1:
+            self._close(run, warp, self._open)
 
-    def counter_of(self, warp: Warp) -> int | None:
-        """Of a warp before a turn of a loop: which one, where it is a loop of so many steps."""
-        frame = warp.frames[-1]
-        if frame.step is None or frame.step.operation.name != "scf.for":
-            return None
-        end, counter = warp.values[frame.step.operation.operands[1]], frame.counter
-        is_ours = isinstance(end, Linear) and end.terms[0][0] == self.symbol and type(counter) is int
-        return counter if is_ours else None
+    def _state(self, run: Execution, warp: Warp) -> Hashable:
+        return _state(run, warp, self.symbol, self.states)
 
-    def end(self) -> bool:
-        """Whether every loop that was gone through had a state that came again."""
-        return self.is_found and not self.is_missing
+    def _close(self, run: Execution, warp: Warp, opened: _Open) -> None:
+        self._open = None
+        gone = {who: self._counters[who] - counter for who, counter in opened.counters if who in self._counters}
+        moved = {who for who, steps in gone.items() if steps == self.period}
+        are_same = gone.keys() == self._counters.keys() == dict(opened.counters).keys()
+        has_gone_around = are_same and all(steps in (0, self.period) for steps in gone.values())
+        self.are_missing |= not has_gone_around or not moved.isdisjoint(self._done)
+        self.are_missing |= self._state(run, warp) != opened.state
+        self._done |= moved
 
-    def _is_looked_at(self, counter: int) -> bool:
-        """Of a loop whose period is known, the last turns that are one apart."""
-        if self.period:
-            return counter in (self.number - 1 - self.period, self.number - 1)
-        return self.first is None and counter < self.number
+    def _leave(self, who: tuple[int, int]) -> None:
+        """A warp has gone through its loop; who leaves it in a window is not where it was."""
+        self.are_missing |= who not in self._done
+        self._counters.pop(who, None)
+        self._done -= {who}
+        if self._open is not None and who in dict(self._open.counters):
+            self.are_missing = True
 
-    def _is_ahead(self, tile: int | None, counter: int) -> bool:
-        if tile == self.tile:
-            return counter > self.steps
-        return tile is not None and (self.tile is None or tile > self.tile)
 
-    def _state(self, run: Execution) -> Hashable:
-        """As if nobody knew the end of this tile's loop."""
-        numbers = run.numbers
-        key, residues = Key(self.symbol, self.tile), numbers.residues
-        known = numbers.bounds.get(key)
-        numbers.bounds[key], numbers.residues = Bounds(self.steps), {}
-        try:
-            return self.states.of(run)
-        finally:
-            numbers.bounds.pop(key)
-            if known is not None:
-                numbers.bounds[key] = known
-            numbers.residues = residues
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Of a loop that takes as many steps as a number says, and perhaps some more or less, what comes next."""
+
+    counter: int
+    left: int
+    """How far it is to the end."""
+    is_plain: bool
+    """Whether the loop goes step by step, and is inside of no other such loop."""
+
+    @property
+    def is_last(self) -> bool:
+        """Whether the loop is over."""
+        return self.left <= 0
+
+
+def turn_of(warp: Warp, symbol: Symbol) -> Turn | None:
+    """Of a warp before a turn of a loop: which one, where this number decides how many there are."""
+    *outer, frame = warp.frames
+    left = _left(warp, frame, symbol)
+    if left is None:
+        return None
+    is_plain = left.terms == ((symbol, 1),) and all(_left(warp, each, symbol) is None for each in outer)
+    constant = left.constant if type(left.constant) is int else 0
+    steps = warp.numbers.known(Key(symbol, warp.tile)).least
+    return Turn(-constant, steps + constant, is_plain and type(left.constant) is int)
+
+
+def _left(warp: Warp, frame: Frame, symbol: Symbol) -> Linear | None:
+    """How far a loop is from its end, where this number decides that."""
+    if frame.step is None or frame.step.operation.name != "scf.for":
+        return None
+    left = subtract(warp.values[frame.step.operation.operands[1]], frame.counter)
+    return left if isinstance(left, Linear) and any(each == symbol for each, _ in left.terms) else None
+
+
+def _state(run: Execution, warp: Warp, symbol: Symbol, states: States) -> Hashable:
+    """As if nobody knew the end of the loop that this warp is in, nor how many turns others have to come."""
+    numbers = run.numbers
+    key, residues = Key(symbol, warp.tile), numbers.residues
+    turn = turn_of(warp, symbol)
+    assert turn is not None
+    known = numbers.bounds.get(key)
+    numbers.bounds[key], numbers.residues = Bounds(turn.counter), {}
+    try:
+        return states.of(run, looked_at=symbol)
+    finally:
+        numbers.bounds.pop(key)
+        if known is not None:
+            numbers.bounds[key] = known
+        numbers.residues = residues

@@ -14,8 +14,8 @@ _CONSTANTS = (0, 1, 2, 3, 4, 8, 16, 32, 64, 128, 512, 1024, 10000000)
 def kernel_text(body: str, *, warps: int = 2, blocks: int = 1) -> str:
     """A module whose kernel has such a body, which may take values by these names.
 
-    `%c1`, `%bar0` (an mbarrier, and so on up to 3), `%tile` (of shared memory), `%n` (a number of the launch), `%flag`
-    (a bit that comes from global memory), `%warp` and `%lane`, `%is_warp0`, `%is_warp1`, `%is_first` (thread).
+    `%c1`, `%bar0` (an mbarrier, and so on up to 3), `%tile` (of shared memory), `%n` and `%m` (numbers of the launch),
+    `%flag` (a bit that comes from global memory), `%warp` and `%lane`, `%is_warp0`, `%is_warp1`, `%is_first` (thread).
     """
     constants = "\n".join(f"    %c{each} = arith.constant {each} : i32" for each in _CONSTANTS)
     bars = "\n".join(
@@ -26,7 +26,7 @@ def kernel_text(body: str, *, warps: int = 2, blocks: int = 1) -> str:
 module attributes {{gpu.container_module}} {{
 gpu.module @kernels {{
   llvm.mlir.global external @shared() {{addr_space = 3 : i32, alignment = 1024 : i64}} : !llvm.array<0 x i8>
-  cuda.kernel @kernel(%x: !llvm.ptr<1>, %n: i32) attributes {{nvvm.reqntid = array<i32: {32 * warps}, 1, 1>}} {{
+  cuda.kernel @kernel(%x: !llvm.ptr<1>, %n: i32, %m: i32) attributes {{nvvm.reqntid = array<i32: {32 * warps}, 1, 1>}} {{
 {constants}
     %true = arith.constant true
     %false = arith.constant false
@@ -48,7 +48,7 @@ gpu.module @kernels {{
     return
   }}
 }}
-func.func @host(%x: !llvm.ptr<1>, %n: i32) -> i32 {{
+func.func @host(%x: !llvm.ptr<1>, %n: i32, %m: i32) -> i32 {{
   %one = arith.constant 1 : i32
   %blocks = arith.constant {blocks} : i32
   %threads = arith.constant {32 * warps} : i32
@@ -57,7 +57,7 @@ func.func @host(%x: !llvm.ptr<1>, %n: i32) -> i32 {{
   %stream = cuda.cast %null : i64 -> !cuda.stream
   %config = cuda.launch_cfg.create<max_attrs = 17 : i32> (blockDim = (%threads, %one, %one), dynamicSmemBytes = %bytes, gridDim = (%n, %one, %one), stream = %stream) : i32, i32, i32, i64, i32, i32, i32, !cuda.stream -> !cuda.launch_cfg<max_attrs = 17>
   cuda.launch_cfg.cluster_dim[%config] (%blocks, %one, %one) : !cuda.launch_cfg<max_attrs = 17>, i32, i32, i32
-  %result = cuda.launch_ex @kernels::@kernel<%config> (%x, %n) {{assume_kernel_attr = #cuda.assume_kernel_attr<true>}} : !cuda.launch_cfg<max_attrs = 17>, (!llvm.ptr<1>, i32) -> !cuda.result
+  %result = cuda.launch_ex @kernels::@kernel<%config> (%x, %n, %m) {{assume_kernel_attr = #cuda.assume_kernel_attr<true>}} : !cuda.launch_cfg<max_attrs = 17>, (!llvm.ptr<1>, i32, i32) -> !cuda.result
   return %one : i32
 }}
 }}
