@@ -12,20 +12,22 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cutecc.cli.console import Console
-from cutecc.cli.failures import failures_as_json
+from cutecc.cli.failures import error_dict
 from cutecc.cli.files import check_output
 from cutecc.cli.inputs import KernelFile, choose
-from cutecc.cli.main import EXIT_UNCHECKED
+from cutecc.cli.main import EXIT_UNCHECKED, report
 from cutecc.cli.proof_picture import draw_proofs
 from cutecc.cli.sizes import sizes_text
 from cutecc.config import Settings
 from cutecc.errors import Error, UsageError
 from cutecc.frontend.kernel_file import split_path
+from cutecc.record.naming import short_kernel_name
 
 if TYPE_CHECKING:
     from cutecc.proving.problems import Problem
     from cutecc.proving.proof import Proof
     from cutecc.proving.witness import Witness
+    from cutecc.target import Target
 
 _SHOWN = 1
 """Findings of a witness: the others mostly follow from it."""
@@ -71,39 +73,55 @@ def prove(context: click.Context, inputs: tuple[str, ...], **values: Any) -> Non
     sizes that show it; what cannot be told, with the reason.
     """
     check_output(values["picture"])
-    proofs: list[tuple[str, Proof]] = []
-    with failures_as_json(values["as_json"]):
-        for text in inputs:
-            proofs += [(text, proof) for proof in _proofs(text, values)]
-        if values["picture"]:
-            draw_proofs([proof for _, proof in proofs], values["picture"])
-    commands = [_command(context, text, proof.witness) if proof.witness else None for text, proof in proofs]
+    results: list[tuple[str, list[Proof] | Error]] = []
+    found: list[dict[str, Any]] = []
+    for text in inputs:
+        proofs = _proofs(text, values)
+        results.append((text, proofs))
+        if isinstance(proofs, Error):
+            report(proofs)
+            found.append({"file": text, "ok": False, "error": error_dict(proofs)})
+            continue
+        names = [f"{text} ({short_kernel_name(proof.kernel)})" if len(proofs) > 1 else text for proof in proofs]
+        for name, proof in zip(names, proofs, strict=True):
+            command = _command(context, text, proof.witness) if proof.witness else None
+            found.append({"file": text, **proof.to_dict(), "reproduce": command})
+            if not values["as_json"]:
+                _show(Console(), name, proof, command)
     if values["as_json"]:
-        click.echo(json.dumps([*map(_as_dict, proofs, commands)], indent=2))
-    else:
-        console = Console()
-        for (text, proof), command in zip(proofs, commands, strict=True):
-            _show(console, text, proof, command)
-    context.exit(_status([proof for _, proof in proofs]))
+        click.echo(json.dumps(found, indent=2))
+    if values["picture"]:
+        draw_proofs(
+            [proof for _, proofs in results if not isinstance(proofs, Error) for proof in proofs], values["picture"]
+        )
+    context.exit(_status([proofs for _, proofs in results]))
 
 
-def _proofs(text: str, values: dict[str, Any]) -> list[Proof]:
+def _proofs(text: str, values: dict[str, Any]) -> list[Proof] | Error:
+    """What came of one input."""
     from cutecc.compilation.from_file import trace_apart
     from cutecc.frontend.files import errors_as_given
     from cutecc.proving.modules import prove_apart
 
+    try:
+        chosen, target = _chosen(text, values)
+        with errors_as_given(chosen.path):
+            traced = trace_apart(replace(chosen.request, target=target.name, locations=True))
+            proofs = prove_apart(traced.bytecode, target.name, values["seconds"])
+    except Error as error:
+        return error
+    _replay([proof for proof in proofs if proof.answer == "suspicious" or proof.least], text, values)
+    return proofs
+
+
+def _chosen(text: str, values: dict[str, Any]) -> tuple[KernelFile, Target]:
     chosen = choose(text, values["args"], values["entry"], values["target"], Settings.from_environment())
     if not isinstance(chosen, KernelFile):
         raise UsageError(f"{text} is no Python file: what copies move is told by the trace of a kernel")
     if len(chosen.targets) > 1:
         names = ", ".join(target.name for target in chosen.targets)
         raise UsageError(f"{text} is for several targets, {names}", hints=[f"name one: --target {chosen.targets[0]}"])
-    (target,) = chosen.targets
-    with errors_as_given(chosen.path):
-        traced = trace_apart(replace(chosen.request, target=target.name, locations=True))
-        proofs = prove_apart(traced.bytecode, target.name, values["seconds"])
-    _replay([proof for proof in proofs if proof.answer == "suspicious" or proof.least], text, values)
-    return proofs
+    return chosen, chosen.targets[0]
 
 
 def _replay(proofs: Sequence[Proof], text: str, values: dict[str, Any]) -> None:
@@ -119,18 +137,21 @@ def _replay(proofs: Sequence[Proof], text: str, values: dict[str, Any]) -> None:
         options = CompileOptions(artifacts=("ptx", "host-program"))
         given = {name: values[name] for name in ("args", "entry", "target")}
         subject = load_subject(text, None, options=options, **given)
-    except Error as error:
+        path = split_path(text)[0]
         for proof in proofs:
-            proof.tried = [f"nothing: {error.message}"]
-        return
-    path = split_path(text)[0]
-    for proof in proofs:
-        if proof.answer == "suspicious":
-            refute(proof, subject.kernel, subject.specs, subject.workload.outputs, values["replay"])
-        else:
-            tell_preconditions(proof, subject.kernel, subject.specs)
-        if (found := proof.witness) is not None:
-            proof.witness = replace(found, findings=[finding_as_given(each, path) for each in found.findings])
+            if proof.answer == "suspicious":
+                refute(proof, subject.kernel, subject.specs, subject.workload.outputs, values["replay"])
+            else:
+                tell_preconditions(proof, subject.kernel, subject.specs)
+            if (found := proof.witness) is not None:
+                proof.witness = replace(found, findings=[finding_as_given(each, path) for each in found.findings])
+    except Error as error:
+        # What is proved stands.
+        for proof in proofs:
+            if proof.answer == "suspicious":
+                proof.tried = (
+                    [*proof.tried, f"no more: {error.message}"] if proof.tried else [f"nothing: {error.message}"]
+                )
 
 
 def _command(context: click.Context, text: str, witness: Witness) -> str:
@@ -149,20 +170,16 @@ def _command(context: click.Context, text: str, witness: Witness) -> str:
     return shlex.join([*words, "--blocks", witness.blocks, "--schedule", schedule, "--seed", "0"])
 
 
-def _status(proofs: Sequence[Proof]) -> int:
-    answers = {proof.answer for proof in proofs}
+def _status(results: Sequence[list[Proof] | Error]) -> int:
+    answers = {proof.answer for proofs in results if not isinstance(proofs, Error) for proof in proofs}
     if answers & {"refuted", "suspicious"}:
         return 1
-    return 0 if answers == {"proved"} else EXIT_UNCHECKED
+    is_failed = any(isinstance(each, Error) for each in results)
+    return 0 if answers == {"proved"} and not is_failed else EXIT_UNCHECKED
 
 
-def _as_dict(of: tuple[str, Proof], command: str | None) -> dict[str, Any]:
-    text, proof = of
-    return {"file": text, **proof.to_dict(), "reproduce": command}
-
-
-def _show(console: Console, text: str, proof: Proof, command: str | None) -> None:
-    head = f"{text}: {proof.answer}"
+def _show(console: Console, name: str, proof: Proof, command: str | None) -> None:
+    head = f"{name}: {proof.answer}"
     if proof.answer == "proved":
         head += f", for every schedule and every size{_given(proof)}"
     elif proof.witness is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 from click.testing import CliRunner, Result
@@ -12,10 +13,11 @@ from click.testing import CliRunner, Result
 from cutecc.cli import prove as command
 from cutecc.emulator.checks.finding import Finding, Place
 from cutecc.emulator.orders.kept_schedule import KeptSchedule
-from cutecc.errors import SourceLocation
+from cutecc.errors import Error, SourceLocation, UsageError
 from cutecc.proving.problems import Problem
 from cutecc.proving.proof import Proof
 from cutecc.proving.witness import Witness
+from cutecc.report.proof_file import read_proofs
 
 _LINE = SourceLocation("kernel.py", 7)
 _PROBLEM = Problem("race", "warp 0 writes what warp 1 reads", _LINE, SourceLocation("kernel.py", 5))
@@ -85,3 +87,47 @@ def test_cannot_tell(monkeypatch: pytest.MonkeyPatch) -> None:
     found = _prove(proof, monkeypatch)
     assert found.exit_code == 2
     assert "kernel.py: cannot tell\n  kernel.py:7: the address is not known" in found.output
+
+
+def test_several_kernels_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    symbols = ("kernel_cutlass_fill_tensorptr_0", "kernel_cutlass_drain_tensorptr_0")
+    monkeypatch.setattr(command, "_proofs", lambda text, values: [Proof("proved", each) for each in symbols])
+    found = CliRunner().invoke(command.prove, ["kernel.py"])
+    assert found.exit_code == 0
+    assert "kernel.py (fill): proved" in found.output and "kernel.py (drain): proved" in found.output
+
+
+def _of_three(text: str, values: dict[str, Any]) -> list[Proof] | Error:
+    return UsageError(f"there is no file {text}") if text == "missing.py" else [Proof("proved", "kernel")]
+
+
+def test_one_that_cannot_be_looked_at_is_no_end_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "_proofs", _of_three)
+    found = CliRunner().invoke(command.prove, ["first.py", "missing.py", "last.py"])
+    assert found.exit_code == 2
+    assert "first.py: proved" in found.output and "last.py: proved" in found.output
+    assert "error: there is no file missing.py" in found.output
+
+
+def test_errors_as_json(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Of the others, a report reads the proofs."""
+    monkeypatch.setattr(command, "_proofs", _of_three)
+    found = CliRunner().invoke(command.prove, ["missing.py", "last.py", "--json"])
+    failed, proved = json.loads(found.stdout)
+    assert (failed["file"], failed["ok"], failed["error"]["type"]) == ("missing.py", False, "UsageError")
+    assert (proved["file"], proved["answer"]) == ("last.py", "proved")
+    (tmp_path / "proofs.json").write_text(found.stdout)
+    assert [each.answer for each in read_proofs(tmp_path / "proofs.json")] == ["proved"]
+
+
+def test_a_proof_outlives_the_failure_of_its_replay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the emulator does not run is no witness, and no reason to forget what was found."""
+
+    def fails(*_: object) -> None:
+        raise UsageError("the emulator does not run it")
+
+    monkeypatch.setattr("cutecc.cli.loading.load_subject", lambda *_, **__: MagicMock())
+    monkeypatch.setattr("cutecc.proving.witness.refute", fails)
+    proof = _suspicious()
+    command._replay([proof], "kernel.py", {"replay": 1.0, "args": (), "entry": None, "target": None})
+    assert (proof.answer, proof.tried) == ("suspicious", ["nothing: the emulator does not run it"])
