@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from cutecc.passes.manager import Observer
     from cutecc.passes.registry import register, register_pipeline
     from cutecc.profiling.profile import Profile, profile
+    from cutecc.proving.functions import prove
+    from cutecc.proving.proof import Proof
     from cutecc.ptx_kernel import emulate_ptx
     from cutecc.record.compilation import Signature
     from cutecc.report.pair_page import write_pair_report
@@ -73,6 +75,7 @@ __all__ = [
     "PassError",
     "Profile",
     "ProfilingError",
+    "Proof",
     "RecordError",
     "Report",
     "SanitizerError",
@@ -91,6 +94,7 @@ __all__ = [
     "jit",
     "load",
     "profile",
+    "prove",
     "register",
     "register_pipeline",
     "trace",
@@ -126,6 +130,8 @@ _HOMES = {
     "ProfilingError": "cutecc.errors",
     "Profile": "cutecc.profiling.profile",
     "profile": "cutecc.profiling.profile",
+    "prove": "cutecc.proving.functions",
+    "Proof": "cutecc.proving.proof",
     "RecordError": "cutecc.errors",
     "SpecError": "cutecc.errors",
     "ToolError": "cutecc.errors",

@@ -150,7 +150,7 @@ def trace(fn: Any, /, *args: Any, target: str | Target | None = None, **kwargs: 
     """The traced module of a kernel, before any pass: its bytecode and signature. Arguments and errors as `compile`."""
     from cutecc.frontend.trace import trace as trace_kernel
 
-    return trace_kernel(fn, *args, target=_one_target(target), **kwargs)
+    return trace_kernel(fn, *args, target=one_target(target), **kwargs)
 
 
 def compile_module(
@@ -175,7 +175,7 @@ def compile_module(
     check_kinds(pipeline=pipeline, name=name, options=options, output=output, signature=signature, cache=cache)
     request = CompileRequest(
         data,
-        _one_target(target).name,
+        one_target(target).name,
         name,
         signature=signature,
         options=_with_pipeline(options, pipeline),
@@ -225,8 +225,8 @@ def _targets(choice: str | Target | Sequence[str | Target] | None) -> list[Targe
     return parse_targets(",".join(map(str, names)))
 
 
-def _one_target(choice: str | Target | None) -> Target:
-    """Raises `UsageError` for several: a module was traced for one."""
+def one_target(choice: str | Target | None) -> Target:
+    """The target that is meant. Raises `UsageError` for several: a module is traced for one."""
     targets = _targets(choice)
     if len(targets) > 1:
         names = ", ".join(each.name for each in targets)
