@@ -17,6 +17,10 @@ from cutecc.proving.windows import Repetition, Steady, Windows
 Number = Symbol | Count
 
 
+_STATE = 300
+"""Events that take as long as a state to write down and to go on from both ways."""
+
+
 @dataclass(frozen=True, slots=True)
 class Assumed:
     """What a search takes for granted of the numbers of a launch."""
@@ -54,7 +58,7 @@ class Found:
 
 
 def explore(program: Program, assumed: Assumed, states: States, deadline: float, most: int | None = None) -> Found:
-    """Go through all runs; ends at the first one that something is wrong with, or after so many events.
+    """Go through all runs; ends at the first one that something is wrong with, or after as much work as so many events.
 
     Raises `NotKnown`, `DependsOnPeriod` and `NeedsPeriod`.
     """
@@ -77,7 +81,7 @@ class _Exploring:
     def run(self, deadline: float, most: int | None) -> Found:
         found = self._found
         while self._waiting:
-            if time.monotonic() > deadline or (most is not None and found.events > most):
+            if time.monotonic() > deadline or (most is not None and found.events + _STATE * found.states > most):
                 found.is_complete = False
                 break
             self._go_on(self._waiting.pop())

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 Answer = Literal["proved", "refuted", "suspicious", "cannot tell"]
 
 _FIRST = 60_000
-"""Events of a search that takes every step of every loop for a decision of its own: some seconds."""
+"""Events' worth of a search that takes every step of every loop for a decision of its own: some seconds."""
 _LONG = 128
 """Steps of a loop that is looked at for its steady state."""
 _MOST_PERIOD = 64

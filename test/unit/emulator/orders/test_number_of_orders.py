@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from explored import Kernel, by_warp, initialised_mbarriers, orders
-from skeletons import Op, Skeleton, TooMany, count_orders, generated, ptx
+from skeletons import Op, Skeleton, count_orders, generated, ptx
 
 
 def explored(skeleton: Skeleton) -> int:
@@ -42,13 +42,14 @@ def test_by_hand(name: str) -> None:
     assert (explored(skeleton), count_orders(skeleton)) == (number, (number, False))
 
 
-@pytest.mark.parametrize("seed", [*range(60), 509, 1051, 1410, 1688])
+TOO_LONG = (37, 59)
+"""Seeds of skeletons with so many interleavings that a test has no time to list them all."""
+
+
+@pytest.mark.parametrize("seed", [seed for seed in (*range(62), 509, 1051, 1410, 1688) if seed not in TOO_LONG])
 def test_generated(seed: int) -> None:
     skeleton = generated(seed)
-    try:
-        number, has_surplus = count_orders(skeleton)
-    except TooMany:
-        pytest.skip("too many interleavings to list them all")
+    number, has_surplus = count_orders(skeleton)
     executed = explored(skeleton)
     # Where more arrive than a phase waits for, what commutes depends on who came before: some are executed twice.
     assert executed >= number if has_surplus else executed == number
