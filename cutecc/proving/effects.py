@@ -211,6 +211,17 @@ def _barrier_arrive(run: Execution, index: int) -> bool:
     return True
 
 
+def _of_whole_warps(effect: Effect) -> Effect:
+    """Of a barrier to which lanes may come by themselves: what it is where they come together."""
+
+    def checked(run: Execution, index: int) -> bool:
+        if run.warps[index].active != WARP:
+            raise NotKnown("lanes of a warp come to a barrier by themselves", event_of(run, index))
+        return effect(run, index)
+
+    return checked
+
+
 def _cluster_arrive(run: Execution, index: int) -> bool:
     before = run.named.get((_CLUSTER, _CLUSTER))
     if before is not None and before.has(index):
@@ -445,6 +456,8 @@ EFFECTS: Mapping[str, Effect] = {
     "nvvm.barrier": _barrier,
     "nvvm.barrier0": _barrier,
     "nvvm.barrier.arrive": _barrier_arrive,
+    "nvvm.barrier.cta.sync": _of_whole_warps(_barrier),
+    "nvvm.barrier.cta.arrive": _of_whole_warps(_barrier_arrive),
     "nvvm.cluster.arrive": _cluster_arrive,
     "nvvm.cluster.arrive.relaxed": _cluster_arrive,
     "nvvm.cluster.wait": _cluster_wait,

@@ -6,6 +6,8 @@ kept in vector clocks (Fidge and Mattern, 1988). docs/proving.md has the conditi
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
@@ -40,6 +42,14 @@ class Groups:
     is_open: bool = False
     """Whether something has been added since the last commit."""
     last: Operation | None = None
+
+
+_AHEAD = 3
+"""Tiles that a warp may be ahead of others, where it need not be."""
+
+
+class TimeIsOver(Exception):
+    """A run has not come to its end by the deadline."""
 
 
 @dataclass(eq=False)
@@ -87,13 +97,17 @@ class Execution:
     def live(self) -> list[int]:
         return [index for index, warp in enumerate(self.warps) if warp.event is not None]
 
-    def run(self) -> list[Problem]:
+    def run(self, deadline: float = math.inf) -> list[Problem]:
         """Go on to the end; returns what is wrong.
 
-        Raises `NotKnown`, `NeedsPeriod` and `DependsOnPeriod`; and `Undecided`, after which it can be called again.
+        Raises `NotKnown`, `NeedsPeriod` and `DependsOnPeriod`; `TimeIsOver` past the deadline, by the monotonic clock;
+        and `Undecided`, after which it can be called again.
         """
         count = len(self.warps)
-        while self.idle < count and len(self.problems) < _MOST_PROBLEMS:
+        # Once around without anybody who goes on, and once more with those who are ahead.
+        while self.idle < 2 * count and len(self.problems) < _MOST_PROBLEMS:
+            if time.monotonic() > deadline:
+                raise TimeIsOver
             self._turn(self.current, self.warps[self.current])
             self.idle += 1
             self.current = (self.current + 1) % count
@@ -106,6 +120,8 @@ class Execution:
             self.idle = -1
             warp.proceed()
         elif warp.event is not None and warp.event.blocks:
+            if self.idle < len(self.warps) and self._is_ahead(warp):
+                return
             if self.windows is not None:
                 self.windows.look(self, warp)
             self.idle = -1
@@ -120,6 +136,18 @@ class Execution:
             self.idle = -1
             self.happened(index, event)
             warp.proceed()
+
+    def _is_ahead(self, warp: Warp) -> bool:
+        """Whether some other has tiles to go before it is where this one is: who has to wait for nobody waits for that.
+
+        Otherwise it would be further ahead in each state than in all before.
+        """
+        tile = warp.tile
+        if tile is None:
+            return False
+        return any(
+            each.tile is not None and each.tile < tile - _AHEAD and each.event is not None for each in self.warps
+        )
 
     def _end(self) -> None:
         if len(self.problems) >= _MOST_PROBLEMS:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 
-from cutecc.proving.execution import Execution
+from cutecc.proving.execution import Execution, TimeIsOver
 from cutecc.proving.numbers import Bounds, Count, Key, Numbers, Residue, Undecided
 from cutecc.proving.problems import Problem
 from cutecc.proving.states import States
@@ -62,11 +61,12 @@ def explore(program: Program, assumed: Assumed, states: States, deadline: float,
 
     Raises `NotKnown`, `DependsOnPeriod` and `NeedsPeriod`.
     """
-    return _Exploring(program, assumed, states).run(deadline, most)
+    return _Exploring(program, assumed, states, deadline).run(most)
 
 
 class _Exploring:
-    def __init__(self, program: Program, assumed: Assumed, states: States) -> None:
+    def __init__(self, program: Program, assumed: Assumed, states: States, deadline: float) -> None:
+        self._deadline = deadline
         self._found = Found()
         self._states = states
         self._seen: set[Hashable] = set()
@@ -78,13 +78,16 @@ class _Exploring:
             if any(loop.name != "scf.for" for loop in program.loops.by_number):
                 self._end(is_steady=False)
 
-    def run(self, deadline: float, most: int | None) -> Found:
+    def run(self, most: int | None) -> Found:
         found = self._found
-        while self._waiting:
-            if time.monotonic() > deadline or (most is not None and found.events + _STATE * found.states > most):
-                found.is_complete = False
-                break
-            self._go_on(self._waiting.pop())
+        try:
+            while self._waiting:
+                if most is not None and found.events + _STATE * found.states > most:
+                    found.is_complete = False
+                    break
+                self._go_on(self._waiting.pop())
+        except TimeIsOver:
+            found.is_complete = False
         return found
 
     def _end(self, *, is_steady: bool) -> None:
@@ -94,7 +97,7 @@ class _Exploring:
     def _go_on(self, run: Execution) -> None:
         before, undecided = run.events, None
         try:
-            run.run()
+            run.run(self._deadline)
         except Undecided as question:
             undecided = question
         self._found.events += run.events - before
@@ -124,17 +127,19 @@ class _Exploring:
             self._waiting.append(other)
 
 
-def steady_state(program: Program, states: States, number: Symbol, steps: int, factor: int) -> Steady | None:
+def steady_state(
+    program: Program, states: States, number: Symbol, steps: int, factor: int, deadline: float
+) -> Steady | None:
     """Of a loop of so many steps, in the first tile; `None` where it does not come to one.
 
-    The number is known to be what it is, or more by a multiple of `factor`.
+    The number is known to be what it is, or more by a multiple of `factor`. Raises `TimeIsOver`.
     """
     residues = {number: Residue(steps, factor)} if factor > 1 else {}
     run = Execution.begin(program, Assumed(exact={number: steps}, residues=residues).numbers())
     run.windows = repetition = Repetition(number, states)
     while True:
         try:
-            run.run()
+            run.run(deadline)
             return repetition.found
         except Undecided as undecided:
             # There is one tile.

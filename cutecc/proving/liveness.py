@@ -19,14 +19,16 @@ _ENDS = ("scf.yield", "scf.condition")
 
 @dataclass(eq=False, slots=True)
 class Live:
-    """Of a block's own values, those that matter at each of its steps: they are still to be used."""
+    """Of a block and its steps, what is used, and what there is of its own."""
 
-    at: list[list[int]]
-    """When the step comes next."""
-    inside: list[list[int]]
-    """While a warp is in one of the step's blocks."""
-    at_head: list[int]
-    """Of a loop's first block, before a turn."""
+    own: set[int]
+    """Its arguments that matter."""
+    defined: list[set[int]]
+    """Of each step, the block's own values that there are when it comes, and that matter."""
+    needed: list[set[int]]
+    """Of each step, the values that it and all behind it use, and arithmetic in front of them; none behind the last."""
+    inside: list[set[int]]
+    """Of each step, those that are used in its blocks, and each time that a loop goes on."""
     loops: list[set[Operation]]
     """Of each step, the loops of so many turns as a launch decides, itself among them."""
 
@@ -53,35 +55,30 @@ class _Liveness:
         step_of = {step.operation: number for number, step in enumerate(steps)}
         used: list[set[int]] = []
         """By the steps: what they, and arithmetic in front of them, use."""
-        inner: list[set[int]] = []
+        inside: list[set[int]] = []
         own = {each for each in block.arguments if self._matters(each)}
         defined: list[set[int]] = []
+        there = set(own)
         waiting: set[int] = set()
-        made: set[int] = set()
         for operation in block.operations:
             waiting.update(self._used(operation))
             if operation not in step_of:
-                made.update(operation.results)
+                there.update(each for each in operation.results if self._matters(each))
                 continue
             step = steps[step_of[operation]]
             within = self._inside(step)
             used.append(waiting | within)
-            inner.append(within)
+            inside.append(within)
             # What arithmetic makes in front of a step is there once the step comes.
-            defined.append({each for each in made if self._matters(each)})
-            waiting, made = set(), {*operation.results}
-        at: list[list[int]] = []
-        inside: list[list[int]] = []
-        later: set[int] = set()
-        for number in reversed(range(len(steps))):
-            visible = own.union(*defined[: number + 1])
-            inside.append(sorted(visible & (inner[number] | later)))
-            at.append(sorted(visible & (used[number] | later)))
-            later |= used[number]
-        everything = later.union(*used)
-        found = Live(at[::-1], inside[::-1], sorted(own), [self._loops_of(step) for step in steps])
-        self.found[id(steps)] = found
-        return everything
+            defined.append(set(there))
+            waiting = set()
+            there.update(each for each in operation.results if self._matters(each))
+        needed: list[set[int]] = [set()]
+        for each in reversed(used):
+            needed.append(needed[-1] | each)
+        needed.reverse()
+        self.found[id(steps)] = Live(own, defined, needed, inside, [self._loops_of(step) for step in steps])
+        return needed[0]
 
     def _inside(self, step: Step) -> set[int]:
         """The values that are used in the blocks of a step, and each time that a loop goes on."""

@@ -63,38 +63,37 @@ class SharedMemory:
 
     def copy(self) -> SharedMemory:
         found = SharedMemory()
-        # Cuts change nothing but how the state is written down: copies share them.
-        found._starts, found._cuts, found._cells = [*self._starts], {}, dict(self._cells)
+        found._starts, found._cuts, found._cells = [*self._starts], dict(self._cuts), dict(self._cells)
         return found
 
     def read(self, ranges: Sequence[Range], record: Record, known: Known) -> Record | None:
         """A read; returns a write that it is not ordered after."""
         collides: Record | None = None
         cells = self._cells
-        before: Cell | None = None
-        after = _UNTOUCHED
+        # Many pieces have the same, and share what becomes of it.
+        afterwards: dict[int, tuple[Cell, Cell]] = {}
         for start in self._pieces(ranges):
             cell = cells.get(start, _UNTOUCHED)
-            # Neighbours mostly have the same; they share what becomes of it.
-            if cell is not before:
-                before = cell
+            found = afterwards.get(id(cell))
+            if found is None:
                 for each in cell.writes:
                     if not known(each):
                         collides = each
-                after = cell if record in cell.reads else cell.with_read(record)
-            cells[start] = after
+                # With the one before: as long as that is kept, nothing else has its number.
+                found = afterwards[id(cell)] = cell, cell if record in cell.reads else cell.with_read(record)
+            cells[start] = found[1]
         return collides
 
     def write(self, ranges: Sequence[Range], record: Record, known: Known) -> Record | None:
         """A write; returns an access that it is not ordered after."""
         collides: Record | None = None
         cells = self._cells
-        before: Cell | None = None
+        seen: dict[int, Cell] = {}
         after = Cell((record,))
         for start in self._pieces(ranges):
             cell = cells.get(start, _UNTOUCHED)
-            if cell is not before:
-                before = cell
+            if id(cell) not in seen:
+                seen[id(cell)] = cell
                 for each in (*cell.writes, *cell.reads):
                     if not known(each):
                         collides = each

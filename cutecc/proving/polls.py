@@ -12,7 +12,10 @@ from dataclasses import dataclass, field
 from cutecc.proving.kernel import Block, Kernel, Operation, all_operations, operations_inside
 from cutecc.proving.values import PREDICATES
 
-LOOKS = ("nvvm.mbarrier.try_wait.parity", "nvvm.mbarrier.try_wait.parity.timelimit", "nvvm.mbarrier.test.wait.parity")
+LOOKS = tuple(
+    f"nvvm.mbarrier.{each}"
+    for each in ("try_wait.parity", "try_wait.parity.timelimit", "test.wait.parity", "wait.parity")
+)
 IsEvent = Callable[[Operation], bool]
 
 

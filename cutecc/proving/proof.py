@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from cutecc.errors import SourceLocation
+from cutecc.proving.execution import TimeIsOver
 from cutecc.proving.exploring import Assumed, Found, Number, explore, steady_state
 from cutecc.proving.formulas import Formula
 from cutecc.proving.numbers import Key, NeedsPeriod, Numbers, Residue
@@ -35,6 +36,7 @@ _LONG = 128
 _MOST_PERIOD = 64
 _MOST_PERIODS = 6
 """That a loop may take to come to its steady state."""
+_TIME_IS_OVER = "the time is over"
 _NO_STEADY_STATE = "a loop of {} steps comes to no steady state"
 Search = Callable[[Sequence[Assumed], float], Iterator[Found]]
 """Takes what to assume, one after the other, and a deadline; gives what each comes to, in their order."""
@@ -103,6 +105,8 @@ def prove(program: Program, seconds: float = 60.0, search: Search | None = None)
         _Proving(program, proof, began + seconds, search).run()
     except NotKnown as unknown:
         proof.reason, proof.location = str(unknown), unknown.location
+    except TimeIsOver:
+        proof.reason = _TIME_IS_OVER
     except DependsOnPeriod as failure:
         proof.reason = f"loops do not repeat themselves: {failure}"
     proof.seconds = time.monotonic() - began
@@ -141,7 +145,7 @@ class _Proving:
         proof.answer = "proved" if found.is_complete else "cannot tell"
         if not found.is_complete:
             is_over = time.monotonic() > self._deadline
-            proof.reason = "the time is over" if is_over else found.why
+            proof.reason = _TIME_IS_OVER if is_over else found.why
 
     def _formulas(self, numbers: Numbers) -> Iterator[tuple[str, Formula]]:
         """How the numbers of a run, as `_sizes` names them, are computed: for a block of the first cluster."""
@@ -196,7 +200,7 @@ class _Proving:
                     raise
 
     def _steady(self, symbol: Symbol, factor: int) -> Steady | None:
-        found = steady_state(self._program, self._states, symbol, _LONG, factor)
+        found = steady_state(self._program, self._states, symbol, _LONG, factor, self._deadline)
         return found and Steady(found.first, lcm(factor, found.period))
 
     def _unsteady(self, symbol: Symbol) -> Found:

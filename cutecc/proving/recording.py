@@ -107,5 +107,4 @@ class Recording(Execution):
             self._arrives.append((key, barrier.complete + (1 if barrier.arrived else 0)))
         else:
             self._waits = key, barrier.complete
-            if event.name in ("nvvm.barrier", "nvvm.cluster.wait"):
-                self._arrives.append(self._waits)
+            self._arrives.append(self._waits)

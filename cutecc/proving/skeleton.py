@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from cutecc.proving.kernel import Block, Kernel, Operation
+from cutecc.proving.tensor_loads import add_waits
 
 _ASSEMBLY = re.compile(r"(wgmma\.mma_async|mbarrier\.|bar(?:rier)?\.(?:sync|arrive|cluster)|cp\.async|tcgen05\.|fence)")
 _READS = re.compile(r"ld\.(?:volatile|acquire|relaxed)|atom\.")
@@ -16,6 +17,7 @@ _SHARED = ("!llvm.ptr<3>", "!llvm.ptr<7>")
 _GLOBAL = "!llvm.ptr<1>"
 _SILENT = (
     *("nvvm.fence", "nvvm.setmaxregister", "nvvm.prefetch", "nvvm.bar.warp.sync", "nvvm.wgmma.fence.aligned"),
+    *("nvvm.cp.async.bulk.prefetch", "nvvm.cp.async.bulk.tensor.prefetch", "nvvm.redux"),
     *(
         "nvvm.tcgen05.fence",
         "nvvm.tensormap.replace",
@@ -66,7 +68,8 @@ def is_plain_access(operation: Operation) -> bool:
 
 
 def skeleton_of(kernel: Kernel) -> Skeleton:
-    """What matters of a kernel."""
+    """What matters of a kernel, in which loads of tensor memory get waits where they are over."""
+    add_waits(kernel)
     return _Slicing(kernel).skeleton
 
 

@@ -31,6 +31,8 @@ class States:
         self._carried = carried_values(program.skeleton)
         self._loops = program.loops
         self._live = live_values(program, self._demands)
+        self._shown_at: dict[Hashable, Sequence[Sequence[int]]] = {}
+        """What was found, by where warps are."""
 
     def of(self, run: Execution, looked_at: Symbol | None = None) -> Hashable:
         """The state, less what makes no difference.
@@ -52,16 +54,37 @@ class States:
     def _warp(self, warp: Warp, numbers: Numbers) -> Hashable:
         tiles = _first_tile(numbers)
         values: list[Hashable] = []
-        for depth, frame in enumerate(warp.frames, 1):
-            live = self._live[id(frame.steps)]
-            at = live.at if depth == len(warp.frames) else live.inside
-            shown = live.at_head if frame.is_head else at[frame.at]
+        for frame, shown in zip(warp.frames, self._shown(warp), strict=True):
             values.append(tuple(self._value(warp, each, numbers) for each in shown))
             if frame.step is not None and frame.step.operation.name == "scf.for":
                 values.append(self._counter(warp, frame, numbers))
         tile = None if warp.tile is None else warp.tile - tiles
         following = None if warp.next_tile is None else warp.next_tile - tiles
         return warp.place, warp.mask, warp.is_between, tile, following, tuple(values)
+
+    def _shown(self, warp: Warp) -> Sequence[Sequence[int]]:
+        """By the frames, the values that matter and are still to be used from where a warp is."""
+        key = warp.place, *(type(frame.condition) is int for frame in warp.frames)
+        found = self._shown_at.get(key)
+        if found is None:
+            found = self._shown_at[key] = self._find_shown(warp.frames)
+        return found
+
+    def _find_shown(self, frames: Sequence[Frame]) -> Sequence[Sequence[int]]:
+        shown: list[Sequence[int]] = []
+        needed: set[int] = set()
+        inner: Frame | None = None
+        for frame in reversed(frames):
+            live = self._live[id(frame.steps)]
+            if inner is not None:
+                needed = needed | live.needed[frame.at + 1]
+                if inner.goes_on:
+                    needed |= live.inside[frame.at]
+            elif not frame.is_head:
+                needed = live.needed[frame.at]
+            shown.append(sorted(needed & live.defined[frame.at]) if not frame.is_head else sorted(live.own))
+            inner = frame
+        return shown[::-1]
 
     def _to_come(self, warp: Warp, numbers: Numbers, looked_at: Symbol | None) -> Hashable:
         """Of loops that a warp has not begun, how many turns they have at least: not what is left of those of others.

@@ -151,6 +151,13 @@ class Frame:
     is_head: bool = False
     """Whether the next turn of the loop has not begun."""
 
+    @property
+    def goes_on(self) -> bool:
+        """Whether other blocks of the branch or loop, or this one once more, may come behind it."""
+        if self.step is None or self.step.operation.name != "scf.if":
+            return self.step is not None
+        return self.which == 0 and type(self.condition) is not int
+
     def copy(self) -> Frame:
         return Frame(
             self.steps, self.step, self.outer, self.at, self.which, self.condition, self.counter, self.is_head
