@@ -14,7 +14,7 @@ import click
 from cutecc.cli.console import Console
 from cutecc.cli.failures import error_dict
 from cutecc.cli.files import check_output
-from cutecc.cli.inputs import KernelFile, choose
+from cutecc.cli.inputs import KernelFile, ModuleFile, choose
 from cutecc.cli.main import EXIT_UNCHECKED, report
 from cutecc.cli.proof_picture import draw_proofs
 from cutecc.cli.sizes import sizes_text
@@ -37,6 +37,7 @@ Examples:
   cutecc prove examples/gemm.py
   cutecc prove kernels/*.py --target sm_90a --json
   cutecc prove examples/gemm.py --picture gemm.svg
+  cutecc prove cutecc-watch/recorded/*.mlirbc --target sm_90a
 
 Status 0: all are proved; 1: something is wrong, or suspicious; 2: a kernel could not be proved, for the reason that is
 said. What is wrong has a run on the emulator that shows it, and the command that repeats it; of what is suspicious none
@@ -45,7 +46,7 @@ was found. docs/proving.md says what a proof rests on.
 
 
 @click.command(epilog=_EPILOG)
-@click.argument("inputs", metavar="FILE.py[:FUNCTION] …", nargs=-1, required=True)
+@click.argument("inputs", metavar="FILE.py[:FUNCTION]|TRACED.mlir …", nargs=-1, required=True)
 @click.option("--arg", "args", multiple=True, metavar="NAME=SPEC", help="An argument spec: a='f16[?,?{div=8}]'.")
 @click.option("--entry", metavar="EXPR", help="What to compile, in the file's namespace: 'Gemm(tile=(128, 128))'.")
 @click.option("--target", metavar="NAME", help="The GPU target, such as sm_90a.")
@@ -99,29 +100,41 @@ def prove(context: click.Context, inputs: tuple[str, ...], **values: Any) -> Non
 
 def _proofs(text: str, values: dict[str, Any]) -> list[Proof] | Error:
     """What came of one input."""
-    from cutecc.compilation.from_file import trace_apart
     from cutecc.frontend.files import errors_as_given
     from cutecc.proving.modules import prove_apart
 
     try:
-        chosen, target = _chosen(text, values)
-        with errors_as_given(chosen.path):
-            traced = trace_apart(replace(chosen.request, target=target.name, locations=True))
-            proofs = prove_apart(traced.bytecode, target.name, values["seconds"])
+        chosen = choose(text, values["args"], values["entry"], values["target"], Settings.from_environment())
+        target = _only_target(text, chosen.targets)
+        with errors_as_given(str(chosen.path)):
+            proofs = prove_apart(_traced(chosen, target), target.name, values["seconds"])
     except Error as error:
         return error
-    _replay([proof for proof in proofs if proof.answer == "suspicious" or proof.least], text, values)
+    open_ones = [proof for proof in proofs if proof.answer == "suspicious" or proof.least]
+    if isinstance(chosen, KernelFile):
+        _replay(open_ones, text, values)
+    else:
+        _say_tried(open_ones, "a module does not say what arguments it is called with")
     return proofs
 
 
-def _chosen(text: str, values: dict[str, Any]) -> tuple[KernelFile, Target]:
-    chosen = choose(text, values["args"], values["entry"], values["target"], Settings.from_environment())
-    if not isinstance(chosen, KernelFile):
-        raise UsageError(f"{text} is no Python file: what copies move is told by the trace of a kernel")
-    if len(chosen.targets) > 1:
-        names = ", ".join(target.name for target in chosen.targets)
-        raise UsageError(f"{text} is for several targets, {names}", hints=[f"name one: --target {chosen.targets[0]}"])
-    return chosen, chosen.targets[0]
+def _only_target(text: str, targets: Sequence[Target]) -> Target:
+    if len(targets) > 1:
+        names = ", ".join(target.name for target in targets)
+        raise UsageError(f"{text} is for several targets, {names}", hints=[f"name one: --target {targets[0]}"])
+    return targets[0]
+
+
+def _traced(chosen: KernelFile | ModuleFile, target: Target) -> bytes:
+    """The module as it was traced, before any pass: that says what copies move."""
+    from cutecc.compilation.from_file import trace_apart
+
+    if isinstance(chosen, KernelFile):
+        return trace_apart(replace(chosen.request, target=target.name, locations=True)).bytecode
+    if chosen.stage is not None and chosen.stage.after:
+        after = f"{chosen.path} is a module after {chosen.stage.after}, which does not say what copies move"
+        raise UsageError(after, hints=["name the kernel's file, or a module as it was traced"])
+    return chosen.data
 
 
 def _replay(proofs: Sequence[Proof], text: str, values: dict[str, Any]) -> None:
@@ -147,11 +160,14 @@ def _replay(proofs: Sequence[Proof], text: str, values: dict[str, Any]) -> None:
                 proof.witness = replace(found, findings=[finding_as_given(each, path) for each in found.findings])
     except Error as error:
         # What is proved stands.
-        for proof in proofs:
-            if proof.answer == "suspicious":
-                proof.tried = (
-                    [*proof.tried, f"no more: {error.message}"] if proof.tried else [f"nothing: {error.message}"]
-                )
+        _say_tried(proofs, error.message)
+
+
+def _say_tried(proofs: Sequence[Proof], why: str) -> None:
+    """Say why nothing more was run to show what is suspicious."""
+    for proof in proofs:
+        if proof.answer == "suspicious":
+            proof.tried = [*proof.tried, f"{'no more' if proof.tried else 'nothing'}: {why}"]
 
 
 def _command(context: click.Context, text: str, witness: Witness) -> str:
@@ -195,7 +211,7 @@ def _show(console: Console, name: str, proof: Proof, command: str | None) -> Non
     if proof.witness is not None and command is not None:
         _show_witness(console, proof.witness, command)
     elif proof.tried:
-        console.say("  no run on the emulator shows it; there were:")
+        console.say("  no run on the emulator shows it; what was tried:")
         for text in proof.tried:
             console.say(f"    {text}")
     # What is wrong with the smallest sizes is mostly wrong with all.

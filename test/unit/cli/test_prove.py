@@ -14,6 +14,7 @@ from cutecc.cli import prove as command
 from cutecc.emulator.checks.finding import Finding, Place
 from cutecc.emulator.orders.kept_schedule import KeptSchedule
 from cutecc.errors import Error, SourceLocation, UsageError
+from cutecc.passes.dumps import Stage, stage_line
 from cutecc.proving.problems import Problem
 from cutecc.proving.proof import Proof
 from cutecc.proving.witness import Witness
@@ -69,7 +70,7 @@ def test_suspicious(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was tried is told."""
     found = _prove(_suspicious(tried=["K=320: round-robin, random", "K=384: round-robin"]), monkeypatch)
     assert found.exit_code == 1
-    assert "no run on the emulator shows it; there were:\n    K=320: round-robin, random\n    K=384" in found.output
+    assert "no run on the emulator shows it; what was tried:\n    K=320: round-robin, random\n    K=384" in found.output
 
 
 def test_preconditions_in_the_users_names(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,3 +132,26 @@ def test_a_proof_outlives_the_failure_of_its_replay(monkeypatch: pytest.MonkeyPa
     proof = _suspicious()
     command._replay([proof], "kernel.py", {"replay": 1.0, "args": (), "entry": None, "target": None})
     assert (proof.answer, proof.tried) == ("suspicious", ["nothing: the emulator does not run it"])
+
+
+def test_a_module_as_it_was_traced(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Has no arguments to run it with."""
+    (tmp_path / "theirs.sm_90a.mlirbc").write_bytes(b"ML\xefR")
+    given: list[tuple[bytes, str]] = []
+
+    def proofs(data: bytes, target: str, seconds: float) -> list[Proof]:
+        given.append((data, target))
+        return [_suspicious()]
+
+    monkeypatch.setattr("cutecc.proving.modules.prove_apart", proofs)
+    found = CliRunner().invoke(command.prove, [str(tmp_path / "theirs.sm_90a.mlirbc")])
+    assert found.exit_code == 1 and given == [(b"ML\xefR", "sm_90a")]
+    assert "nothing: a module does not say what arguments it is called with" in found.output
+
+
+def test_a_module_of_a_later_stage(tmp_path: Path) -> None:
+    stage = Stage("sm_90a", "kernel", after="convert-scf-to-cf")
+    (tmp_path / "late.mlir").write_text(f"{stage_line(stage)}module {{}}\n")
+    found = CliRunner().invoke(command.prove, [str(tmp_path / "late.mlir")])
+    assert found.exit_code == 2
+    assert "is a module after convert-scf-to-cf, which does not say what copies move" in found.output
