@@ -189,8 +189,12 @@ class Execution:
         if prod(self.program.kernel.cluster) == 1:
             return
         looked: set[tuple[int, Record]] = set()
+        seen: set[tuple[int, int, int]] = set()
         for start, writes, reads in self.memory.open(self.known_to_all(range(len(self.warps)))):
             block = block_of(start)
+            if (key := (block, id(writes), id(reads))) in seen:
+                continue
+            seen.add(key)
             others = {(block, each) for each in (*writes, *reads) if self.warps[each.warp].block != block}
             for _, record in others - looked if start < TENSOR else ():
                 owner = (index for index, warp in enumerate(self.warps) if warp.block == block)

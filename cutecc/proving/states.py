@@ -215,12 +215,10 @@ def _tile_of(warp: Warp) -> int:
     return warp.next_tile if warp.next_tile is not None else 0
 
 
-def _points(
-    run: Execution, opened: Sequence[tuple[int, tuple[Record, ...], tuple[Record, ...]]]
-) -> dict[int, set[int]]:
+def _points(run: Execution, opened: Sequence[tuple[tuple[Record, ...], tuple[Record, ...]]]) -> dict[int, set[int]]:
     """By the components of clocks, the values that they may be compared with."""
     points: dict[int, set[int]] = {}
-    for _, writes, reads in opened:
+    for writes, reads in opened:
         for record in (*writes, *reads):
             points.setdefault(record.component, set()).add(record.value)
     for barrier in run.mbarriers.values():
@@ -239,7 +237,9 @@ def _knowledge(run: Execution, live: Sequence[int]) -> tuple[dict[int, Hashable]
     """Clocks as ranks among what they may be compared with; barriers; and accesses that not all know to be over."""
     known = run.known_to_all(live)
     opened = list(run.memory.open(known))
-    points = _points(run, opened)
+    # Many places have the same accesses.
+    distinct = {(id(writes), id(reads)): (writes, reads) for _, writes, reads in opened}
+    points = _points(run, [*distinct.values()])
     ranked = {component: sorted(values) for component, values in points.items()}
     order = sorted(ranked)
 
@@ -271,12 +271,9 @@ def _knowledge(run: Execution, live: Sequence[int]) -> tuple[dict[int, Hashable]
         (key, each.is_open, min(each.committed - each.done, 64), rank(each.component, each.committed))
         for key, each in sorted(run.groups.items())
     )
-    memory = tuple(
-        (
-            start,
-            tuple(sorted((each.component, rank(each.component, each.value)) for each in writes)),
-            tuple(sorted((each.component, rank(each.component, each.value)) for each in reads)),
-        )
-        for start, writes, reads in opened
-    )
+    accesses = {
+        key: tuple(tuple(sorted((each.component, rank(each.component, each.value)) for each in made)) for made in both)
+        for key, both in distinct.items()
+    }
+    memory = tuple((start, accesses[id(writes), id(reads)]) for start, writes, reads in opened)
     return clocks, (mbarriers, named, groups), memory
