@@ -9,7 +9,11 @@ from dataclasses import dataclass, field
 from cutecc.proving.kernel import Block, Kernel, Operation
 from cutecc.proving.tensor_loads import add_waits
 
-_ASSEMBLY = re.compile(r"(wgmma\.mma_async|mbarrier\.|bar(?:rier)?\.(?:sync|arrive|cluster)|cp\.async|tcgen05\.|fence)")
+_ASSEMBLY = re.compile(
+    r"wgmma\.|mbarrier\.|\bbar(?:rier)?\.|cp\.(?:reduce\.)?async|tcgen05\.|fence|clusterlaunchcontrol"
+    r"|(?:ld|st|red|atom)[.:\w]*\.(?:async|shared)|(?:ld|st)matrix|\bexit\b"
+)
+"""In the text of assembly, what synchronises or accesses shared memory: it is modelled, or nothing is known."""
 _READS = re.compile(r"ld\.(?:volatile|acquire|relaxed)|atom\.")
 LOOPS = ("scf.for", "scf.while")
 STRUCTURED = ("scf.if", *LOOPS)

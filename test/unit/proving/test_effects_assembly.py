@@ -1,0 +1,60 @@
+"""Inline assembly: barriers are what they are elsewhere, what is not modelled is not known, the rest is silent."""
+
+from __future__ import annotations
+
+import pytest
+from kernel_text import kinds, proof_of
+
+WRITES = "    scf.if %is_warp0 { llvm.store %c1, %tile : i32, !llvm.ptr<3> }\n"
+READS = "    scf.if %is_warp1 { %held = llvm.load %tile : !llvm.ptr<3> -> i32 }\n"
+
+
+def assembly(text: str, *operands: str) -> str:
+    types = ", ".join("i32" for _ in operands)
+    constraints = ",".join([*("r" for _ in operands), "~{memory}"])
+    given = " ".join((",".join(operands), ":", f"({types})", "->", "()")) if operands else ": () -> ()"
+    return f'    llvm.inline_asm has_side_effects "{text}", "{constraints}" {given}\n'
+
+
+@pytest.mark.parametrize(
+    "barrier",
+    (
+        assembly("bar.sync 0;"),
+        assembly("bar.sync 1, 64;"),
+        assembly("barrier.cta.sync $0, $1;", "%c1", "%c64"),
+        assembly("barrier.sync.aligned $0;", "%c2"),
+    ),
+)
+def test_a_barrier(barrier: str) -> None:
+    assert kinds(proof_of(WRITES + READS)) == {"race"}
+    assert proof_of(WRITES + barrier + READS).answer == "proved"
+
+
+def test_of_more_threads_than_come() -> None:
+    assert kinds(proof_of(assembly("barrier.cta.sync $0, $1;", "%c1", "%c128"))) == {"deadlock"}
+
+
+def test_who_arrives_goes_on() -> None:
+    arrives = f"    scf.if %is_warp0 {{ {assembly('barrier.cta.arrive $0, $1;', '%c1', '%c64')} }}\n"
+    waits = f"    scf.if %is_warp1 {{ {assembly('barrier.cta.sync $0, $1;', '%c1', '%c64')} }}\n"
+    assert proof_of(WRITES + arrives + waits + READS).answer == "proved"
+
+
+@pytest.mark.parametrize(
+    "text",
+    (
+        "st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [$0], $1, [$0];",
+        "@p red.relaxed.shared::cta.min.u32 [$0], $1;",
+        "ld.shared.b32 $0, [$1];",
+        "barrier.cta.red.popc.u32 $0, $1, p;",
+        "exit;",
+    ),
+)
+def test_what_is_not_modelled(text: str) -> None:
+    proof = proof_of(assembly(text, "%c1", "%c64"))
+    assert (proof.answer, proof.reason) == ("cannot tell", "what the assembly does is not modelled")
+
+
+@pytest.mark.parametrize("text", ("st.global.b32 [$0], $1;", "mapa.shared::cluster.u32 $0, $1, 0;"))
+def test_what_does_nothing_to_shared_memory(text: str) -> None:
+    assert proof_of(assembly(text, "%c1", "%c64")).answer == "proved"
