@@ -199,7 +199,10 @@ class Execution:
             for _, record in others - looked if start < TENSOR else ():
                 owner = (index for index, warp in enumerate(self.warps) if warp.block == block)
                 known = any(self.knows(index, record.component) >= record.value for index in owner)
-                if not known and not record.is_in_doubt:
+                if not known and record.is_in_doubt:
+                    why = "its block may have exited before this access, and whether its branch is taken is not known"
+                    raise NotKnown(why, record.operation)
+                if not known:
                     text = f"block {block} may exit while {self.who(record.warp)} accesses its shared memory"
                     self.report("drain", record.warp, text, record.operation)
             looked |= others

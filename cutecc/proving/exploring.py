@@ -29,6 +29,8 @@ class Assumed:
     residues: dict[Symbol, Residue] = field(default_factory=dict[Symbol, Residue])
     window: Symbol | None = None
     """Whose loops have to have a steady state, of the period of the residue."""
+    margin: int = 0
+    """Of turns, from there to their ends."""
 
     def numbers(self) -> Numbers:
         """Before anybody asks."""
@@ -73,7 +75,7 @@ class _Exploring:
         first = Execution.begin(program, assumed.numbers())
         self._waiting = [first]
         if (symbol := assumed.window) is not None:
-            first.windows = Windows(symbol, assumed.residues[symbol].period, states)
+            first.windows = Windows(symbol, assumed.residues[symbol].period, states, assumed.margin)
             # Of a loop that does not count nobody sees how far it is, nor that it has ended before others repeat.
             if any(loop.name != "scf.for" for loop in program.loops.by_number):
                 self._end(is_steady=False)
@@ -102,6 +104,8 @@ class _Exploring:
             undecided = question
         self._found.events += run.events - before
         windows = run.windows
+        if isinstance(windows, Windows) and undecided is None:
+            windows.end(run)
         if run.problems:
             self._found.problems, self._found.numbers = run.problems, run.numbers
             self._waiting = []
@@ -114,7 +118,7 @@ class _Exploring:
         """Both ways, if this state has not been there before."""
         found = self._found
         found.asked.add(question.key.what)
-        windows = run.windows.key if isinstance(run.windows, Windows) else None
+        windows = run.windows.key(run) if isinstance(run.windows, Windows) else None
         state = (str(question.key.what), self._states.of(run), windows)
         if state in self._seen:
             return

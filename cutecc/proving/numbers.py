@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 from cutecc.proving.values import UNKNOWN, DependsOnPeriod, Linear, Shifted, Symbol, Value, add, multiply
@@ -83,10 +84,18 @@ class Numbers:
     """The last one of which was asked whether it is there."""
     is_fixed: bool = False
     """Whether what a number is compared with now is the same in longer runs."""
+    is_own: bool = False
+    """Whether a loop asks for its own end now."""
+    asker: Hashable = None
+    """The warp that asks."""
+    refused: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
+    """How often warps have been told that there are no more steps than some, other than at the end of a loop."""
 
     def copy(self) -> Numbers:
         bounds = {key: Bounds(each.least, each.most) for key, each in self.bounds.items()}
-        return Numbers(bounds, dict(self.residues), dict(self.strides), self.tile, self.asked_tile)
+        found = Numbers(bounds, dict(self.residues), dict(self.strides), self.tile, self.asked_tile)
+        found.refused = dict(self.refused)
+        return found
 
     def known(self, key: Key) -> Bounds:
         """What is known of a number: of a tile's, also what is of all tiles', and the other way round."""
@@ -119,6 +128,8 @@ class Numbers:
         if known.most is not None and known.most <= steps:
             if self.is_fixed and residue is not None:
                 raise DependsOnPeriod(f"{key} is compared with {steps}, which longer runs exceed")
+            if residue is not None and not self.is_own:
+                self.refused[self.asker] = self.refused.get(self.asker, 0) + 1
             return 0
         if residue is not None and not _could_be(residue, known, steps):
             # It cannot be this one: what is true of the one before is true of it.

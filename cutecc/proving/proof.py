@@ -221,11 +221,11 @@ class _Proving:
         total = Found()
         # From here on a loop is long enough to come to its steady state, and once around.
         first = self._least.get(symbol, 0)
-        enough = max(first, steady.first + steady.period + 1)
+        enough, margin = max(first, steady.first + steady.period + 1), 0
         while enough <= steady.first + _MOST_PERIODS * steady.period:
             numbers = range(first, enough + steady.period)
             for found in self._search(
-                [self._assumed(symbol, each, steady, enough) for each in numbers], self._deadline
+                [self._assumed(symbol, each, steady, enough, margin) for each in numbers], self._deadline
             ):
                 total.states += found.states
                 total.events += found.events
@@ -235,14 +235,15 @@ class _Proving:
                     break
             else:
                 return total
-            first, enough = enough, enough + steady.period
+            # It may take longer to come to its steady state, or be told of its end earlier.
+            first, enough, margin = enough, enough + 2 * steady.period, margin + steady.period
         return replace(total, is_complete=False, why=_NO_STEADY_STATE.format(symbol))
 
-    def _assumed(self, symbol: Symbol, number: int, steady: Steady, enough: int) -> Assumed:
+    def _assumed(self, symbol: Symbol, number: int, steady: Steady, enough: int, margin: int) -> Assumed:
         others = {each: least for each, least in self._least.items() if each != symbol}
         if number < enough:
             return Assumed(others, {symbol: number})
-        return Assumed(others, {symbol: number}, {symbol: Residue(number, steady.period)}, window=symbol)
+        return Assumed(others, {symbol: number}, {symbol: Residue(number, steady.period)}, window=symbol, margin=margin)
 
     def _one_by_one(self, assumptions: Sequence[Assumed], deadline: float) -> Iterator[Found]:
         return (self._explore(each, deadline) for each in assumptions)

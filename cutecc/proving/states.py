@@ -12,7 +12,7 @@ from cutecc.proving.kernel import Operation
 from cutecc.proving.liveness import live_values
 from cutecc.proving.numbers import Count, Key
 from cutecc.proving.skeleton import LOOPS
-from cutecc.proving.values import Linear, Symbol
+from cutecc.proving.values import Lanes, Linear, Symbol
 
 if TYPE_CHECKING:
     from cutecc.proving.barriers import Clock
@@ -55,9 +55,16 @@ class States:
         tiles = _first_tile(numbers)
         values: list[Hashable] = []
         for frame, shown in zip(warp.frames, self._shown(warp), strict=True):
-            values.append(tuple(self._value(warp, each, numbers) for each in shown))
-            if frame.step is not None and frame.step.operation.name == "scf.for":
+            values.append((frame.outer, frame.condition if isinstance(frame.condition, Lanes) else None))
+            values.append(tuple(self._value(warp, each, warp.values[each], numbers) for each in shown))
+            if frame.step is None:
+                continue
+            if frame.step.operation.name == "scf.for":
                 values.append(self._counter(warp, frame, numbers))
+            elif frame.which and frame.is_branch and type(frame.condition) is not int:
+                # What the other block has handed on.
+                handed = (first for _, first, *_ in frame.step.moves if first in self._demands)
+                values.append(tuple(self._value(warp, each, warp.values[each], numbers) for each in handed))
         tile = None if warp.tile is None else warp.tile - tiles
         following = None if warp.next_tile is None else warp.next_tile - tiles
         return warp.place, warp.mask, warp.is_between, tile, following, tuple(values)
@@ -91,17 +98,7 @@ class States:
 
         A loop over tiles has other numbers in the next one.
         """
-        ahead: set[Operation] = set()
-        is_once = True
-        for depth, frame in enumerate(warp.frames, 1):
-            is_last = depth == len(warp.frames)
-            repeats = frame.step is not None and frame.step.operation.name in LOOPS
-            is_once = is_once and not repeats
-            if repeats and frame.step is not None and frame.step.operation not in self._loops.over_tiles:
-                ahead |= self._live[id(frame.steps)].ahead(0)
-            elif not frame.is_head:
-                first = frame.at if is_last else frame.at + 1
-                ahead |= self._ahead(warp, frame.steps, first) if is_once else self._live[id(frame.steps)].ahead(first)
+        ahead = self._loops_to_come(warp)
         found: list[Hashable] = []
         if not ahead.isdisjoint(self._loops.over_tiles):
             found.append(_first_tile(numbers))
@@ -109,6 +106,23 @@ class States:
             symbols = {key.what for key in numbers.bounds if isinstance(key.what, Symbol)} - {looked_at}
             found += [(str(each), numbers.known(Key(each, warp.tile)).least) for each in sorted(symbols, key=str)]
         return tuple(found)
+
+    def _loops_to_come(self, warp: Warp) -> set[Operation]:
+        ahead: set[Operation] = set()
+        is_once = True
+        for frame, inner in zip(warp.frames, (*warp.frames[1:], None), strict=True):
+            live = self._live[id(frame.steps)]
+            loop = frame.step.operation if frame.step is not None and frame.step.operation.name in LOOPS else None
+            is_once = is_once and loop is None
+            if inner is not None and inner.is_branch and inner.goes_on:
+                # Other lanes have the other block to come.
+                ahead |= live.loops[frame.at]
+            if loop is not None and loop not in self._loops.over_tiles:
+                ahead |= live.ahead(0)
+            elif not frame.is_head:
+                first = frame.at if inner is None else frame.at + 1
+                ahead |= self._ahead(warp, frame.steps, first) if is_once else live.ahead(first)
+        return ahead
 
     def _ahead(self, warp: Warp, steps: Sequence[Step], first: int) -> set[Operation]:
         """Loops outside of others that a warp still comes to: not those of branches that it is known not to take."""
@@ -122,14 +136,17 @@ class States:
         return found
 
     def _counter(self, warp: Warp, frame: Frame, numbers: Numbers) -> Hashable:
+        """How far it is from the end, and what is asked of it in the next turns."""
         assert frame.step is not None
-        counter, end = frame.counter, warp.values[frame.step.operation.operands[1]]
+        operation = frame.step.operation
+        counter, end, argument = frame.counter, warp.values[operation.operands[1]], operation.blocks[0].arguments[0]
+        asked = self._value(warp, argument, counter, numbers) if argument in self._demands else None
         if isinstance(end, Linear) and type(counter) is int:
-            return _distance(warp, end, counter, numbers)
-        return _relative(counter, numbers) if isinstance(counter, Linear) else counter
+            return asked, _distance(warp, end, counter, numbers)
+        return asked, _relative(counter, numbers) if isinstance(counter, Linear) else counter
 
-    def _value(self, warp: Warp, number: int, numbers: Numbers) -> Hashable:
-        value, demand = warp.values[number], self._demands[number]
+    def _value(self, warp: Warp, number: int, value: Value, numbers: Numbers) -> Hashable:
+        demand = self._demands[number]
         if isinstance(value, Linear):
             return _relative(value, numbers) if number in self._carried else value
         if type(value) is not int:

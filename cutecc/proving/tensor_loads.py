@@ -7,9 +7,11 @@ where it is between barriers. A load whose value nobody uses any more may be lat
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from cutecc.proving.arithmetic import bytes_of
 from cutecc.proving.kernel import Operation
 
 if TYPE_CHECKING:
@@ -29,15 +31,16 @@ Loads = frozenset[Operation]
 def add_waits(kernel: Kernel) -> None:
     """Put a wait behind uses after which no load goes on."""
     places = _Places(kernel.body)
-    flow = _Flow()
+    flow = _Flow(kernel)
     flow.block(kernel.body)
     loads = [each for each in places.order if each.name.startswith(_LOAD)]
-    ends = {each: places.end(each, flow.uses.get(each, set())) for each in loads}
+    ends = {each: places.end(each, flow) for each in loads}
     for last in dict.fromkeys(each for each in ends.values() if each is not None):
         if not any(places.may_go_on(each, ends[each], last) for each in loads):
             block = places.blocks[last]
             wait = Operation(_WAIT, [], [], {"kind": "#nvvm.tcgen05_wait<load>"}, [], last.source)
-            block.operations.insert(block.operations.index(last) + 1, wait)
+            # What ends a block does nothing else.
+            block.operations.insert(min(block.operations.index(last) + 1, len(block.operations) - 1), wait)
 
 
 @dataclass(slots=True)
@@ -68,12 +71,14 @@ class _Places:
                 self._block(inner, (*outer, each))
             span.last = len(self.order)
 
-    def end(self, load: Operation, uses: set[Operation]) -> Operation | None:
+    def end(self, load: Operation, flow: _Flow) -> Operation | None:
         """The operation behind which a load is over, or makes no difference; `None` where that is not known."""
         block = self.blocks[load].operations
+        stores = flow.stores_of(load, block[block.index(load) + 1 :])
         for each in block[block.index(load) + 1 :]:
-            if each in uses or (each.name == _WAIT and "load" in each.attributes["kind"]):
+            if each in stores or (each.name == _WAIT and "load" in each.attributes["kind"]):
                 return each
+        uses = flow.uses.get(load, set())
         if not uses or any(self._spans[each].first < self._spans[load].first for each in uses):
             return None
         # The innermost block that has the load and all uses, and in it what has the last one.
@@ -101,49 +106,73 @@ class _Places:
 
 
 class _Flow:
-    """Which loads take part in what."""
+    """Which loads may take part in what."""
 
-    def __init__(self) -> None:
+    def __init__(self, kernel: Kernel) -> None:
         self.uses: dict[Operation, set[Operation]] = {}
-        """What puts a load's values into memory."""
+        """Operations that a load's value, or what is made of it, may come to."""
+        self._types = kernel.types
         self._made_of: dict[int, Loads] = {}
         """Of values."""
         self._held: dict[int, Loads] = {}
         """Of a thread's own memory, by where it begins."""
         self._private: dict[int, int] = {}
         """Addresses in that."""
+        self._sizes: dict[int, int] = {}
+        """Bytes of it, where they are known."""
+        self._constants: dict[int, int] = {}
 
     def block(self, block: Block) -> None:
         """Go through a block."""
         for operation in block.operations:
             self._operation(operation)
 
+    def stores_of(self, load: Operation, behind: Sequence[Operation]) -> set[Operation]:
+        """Of a block's operations behind a load, those that surely put into memory what has been made of it."""
+        made, held, found = set(load.results), set[int](), set[Operation]()
+        for each in behind:
+            base = next((self._private[value] for value in each.operands if value in self._private), None)
+            if each.blocks:
+                held.clear()
+            elif each.name == "llvm.store" and (base := self._private.get(each.operands[1])) is not None:
+                is_whole = bytes_of(self._types[each.operands[0]]) == self._sizes.get(base)
+                held = held | {base} if each.operands[0] in made and is_whole else held - {base}
+            elif each.name == "llvm.load" and base is not None:
+                made.update(each.results if base in held else ())
+            elif each.name.startswith(_STORES):
+                found.update((each,) if made.intersection(each.operands) else ())
+            elif made.intersection(each.operands):
+                made.update(each.results)
+        return found
+
     def _operation(self, operation: Operation) -> None:
         found = self._of(operation.operands)
+        for each in found:
+            self.uses.setdefault(each, set()).add(operation)
         name, results = operation.name, operation.results
         base = next((self._private[each] for each in reversed(operation.operands) if each in self._private), None)
         if name.startswith(_LOAD):
             found = frozenset((operation,))
         elif operation.blocks:
             found |= self._inside(operation, found)
+        elif name.endswith(".constant") and type(operation.attributes.get("value")) is int:
+            self._constants[results[0]] = operation.attributes["value"]
         elif name == "llvm.alloca":
             self._private[results[0]] = results[0]
-        elif name == "llvm.store" and operation.operands[1] in self._private:
-            self._store(operation, self._private[operation.operands[1]])
-        elif name == "llvm.load" and base is not None:
-            found = self._held.get(base, frozenset())
-        elif name.startswith(_STORES):
-            for each in found:
-                self.uses.setdefault(each, set()).add(operation)
+            count = self._constants.get(operation.operands[0])
+            if count is not None:
+                self._sizes[results[0]] = count * bytes_of(operation.attributes["elem_type"])
         elif base is not None:
-            self._private.update(dict.fromkeys(results, base))
+            # What a thread's own memory holds may be anything that was put there.
+            held = self._held.get(base, frozenset())
+            self._held[base] = held | found
+            if name == "llvm.getelementptr":
+                self._private.update(dict.fromkeys(results, base))
+            found |= held
+            for each in found if name != "llvm.store" else ():
+                self.uses.setdefault(each, set()).add(operation)
         for each in results:
             self._made_of[each] = self._made_of.get(each, frozenset()) | found
-
-    def _store(self, operation: Operation, base: int) -> None:
-        value, address = operation.operands[:2]
-        is_all = address == base
-        self._held[base] = self._of([value]) | (frozenset() if is_all else self._held.get(base, frozenset()))
 
     def _inside(self, operation: Operation, given: Loads) -> Loads:
         """What a branch or loop makes, of what it is given."""

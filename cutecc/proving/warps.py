@@ -152,9 +152,14 @@ class Frame:
     """Whether the next turn of the loop has not begun."""
 
     @property
+    def is_branch(self) -> bool:
+        """Whether it is a block of `scf.if`."""
+        return self.step is not None and self.step.operation.name == "scf.if"
+
+    @property
     def goes_on(self) -> bool:
         """Whether other blocks of the branch or loop, or this one once more, may come behind it."""
-        if self.step is None or self.step.operation.name != "scf.if":
+        if not self.is_branch:
             return self.step is not None
         return self.which == 0 and type(self.condition) is not int
 
@@ -227,7 +232,7 @@ class Warp:
     def proceed(self) -> None:
         """Go from the event, which has happened, to the next. What raises `Undecided` can be called again."""
         numbers = self.numbers
-        numbers.tile, numbers.asked_tile = self.tile, None
+        numbers.tile, numbers.asked_tile, numbers.asker = self.tile, None, (self.block, self.number)
         if not self.is_between:
             frame = self.frames[-1]
             if frame.is_head:
@@ -333,7 +338,11 @@ class Warp:
             end = self.values[step.operation.operands[1]]
             # Of a loop over the grid that asks which tile comes next.
             self.numbers.asked_tile, asked = None, self.numbers.asked_tile
-            goes_on = self._decided(compare("slt", frame.counter, end, self.numbers), step.operation)
+            self.numbers.is_own = True
+            try:
+                goes_on = self._decided(compare("slt", frame.counter, end, self.numbers), step.operation)
+            finally:
+                self.numbers.is_own = False
             if self.numbers.asked_tile is not None:
                 self.next_tile = self.numbers.asked_tile
                 self.tile = self.numbers.tile = self.next_tile if goes_on else None

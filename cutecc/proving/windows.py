@@ -8,7 +8,7 @@ goes on by a period in exactly one of them: so all have as many steps more.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -63,15 +63,19 @@ class _Open:
     state: Hashable
     counters: tuple[tuple[tuple[int, int], int], ...]
     """Of the warps that go through such a loop, which turn comes next."""
+    refused: Mapping[Hashable, int]
+    """What warps had been refused by then."""
 
 
 @dataclass(slots=True)
 class Windows:
-    """Those of a run, in which loops are to come to the same state after a period: at their last turns but one."""
+    """Those of a run, in which loops are to come to the same state after a period, near their ends."""
 
     symbol: Symbol
     period: int
     states: States
+    margin: int = 0
+    """Turns between a window and the last one: who looks ahead sees the end before."""
     are_missing: bool = False
     """Whether some loop has been gone through without."""
     _open: _Open | None = None
@@ -79,14 +83,21 @@ class Windows:
     """Of the warps that go through such a loop, which turn comes next."""
     _done: frozenset[tuple[int, int]] = frozenset()
     """Those of them that have been through a window."""
+    _refused: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
+    """What warps had been refused when they began, or left, their last such loop."""
 
     def copy(self) -> Windows:
-        return replace(self, _counters=dict(self._counters))
+        return replace(self, _counters=dict(self._counters), _refused=dict(self._refused))
 
-    @property
-    def key(self) -> Hashable:
+    def key(self, run: Execution) -> Hashable:
         """What it makes a difference to."""
-        return self._open, self._done
+        opened = self._open
+        told = run.numbers.refused
+        since = frozenset((who, count - self._refused.get(who, 0)) for who, count in told.items())
+        if opened is None:
+            return self._done, since
+        meanwhile = frozenset((who, count - opened.refused.get(who, 0)) for who, count in told.items())
+        return self._done, since, opened.leader, opened.state, opened.counters, meanwhile
 
     def look(self, run: Execution, warp: Warp) -> None:
         """A warp is before a turn of a loop."""
@@ -95,14 +106,24 @@ class Windows:
             return
         who = warp.block, warp.number
         self.are_missing |= not turn.is_plain
+        refused = run.numbers.refused
         if turn.is_last:
             self._leave(who)
+            self._refused[who] = refused.get(who, 0)
             return
+        if who not in self._counters:
+            # What it was told outside of such loops a longer run may tell otherwise.
+            self.are_missing |= self._refused.get(who, 0) != refused.get(who, 0)
         self._counters[who] = turn.counter
-        if self._open is None and who not in self._done and turn.left == self.period + 1:
-            self._open = _Open(who, self._state(run, warp), (*sorted(self._counters.items()),))
-        elif self._open is not None and self._open.leader == who and turn.left == 1:
+        last = 1 + self.margin
+        if self._open is None and who not in self._done and turn.left == self.period + last:
+            self._open = _Open(who, self._state(run, warp), (*sorted(self._counters.items()),), dict(refused))
+        elif self._open is not None and self._open.leader == who and turn.left == last:
             self._close(run, warp, self._open)
+
+    def end(self, run: Execution) -> None:
+        """The run is over."""
+        self.are_missing |= any(self._refused.get(who, 0) != count for who, count in run.numbers.refused.items())
 
     def _state(self, run: Execution, warp: Warp) -> Hashable:
         return _state(run, warp, self.symbol, self.states)
@@ -115,6 +136,10 @@ class Windows:
         has_gone_around = are_same and all(steps in (0, self.period) for steps in gone.values())
         self.are_missing |= not has_gone_around or not moved.isdisjoint(self._done)
         self.are_missing |= self._state(run, warp) != opened.state
+        # Before the end of their loop nobody has been told of it; of the others, nobody meanwhile.
+        before = {who: self._refused.get(who, 0) if who in moved else count for who, count in opened.refused.items()}
+        told = run.numbers.refused
+        self.are_missing |= any(before.get(who, 0) != count for who, count in told.items())
         self._done |= moved
 
     def _leave(self, who: tuple[int, int]) -> None:
