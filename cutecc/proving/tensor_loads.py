@@ -162,17 +162,20 @@ class _Flow:
             count = self._constants.get(operation.operands[0])
             if count is not None:
                 self._sizes[results[0]] = count * bytes_of(operation.attributes["elem_type"])
+        elif name == "llvm.getelementptr" and base is not None:
+            self._private[results[0]] = base
         elif base is not None:
-            # What a thread's own memory holds may be anything that was put there.
-            held = self._held.get(base, frozenset())
-            self._held[base] = held | found
-            if name == "llvm.getelementptr":
-                self._private.update(dict.fromkeys(results, base))
-            found |= held
-            for each in found if name != "llvm.store" else ():
-                self.uses.setdefault(each, set()).add(operation)
+            found |= self._access(operation, base, found)
         for each in results:
             self._made_of[each] = self._made_of.get(each, frozenset()) | found
+
+    def _access(self, operation: Operation, base: int, stored: Loads) -> Loads:
+        """What a thread's own memory may hold: anything that was put there."""
+        held = self._held.get(base, frozenset())
+        self._held[base] = held | stored
+        for each in held if operation.name != "llvm.store" else ():
+            self.uses.setdefault(each, set()).add(operation)
+        return held
 
     def _inside(self, operation: Operation, given: Loads) -> Loads:
         """What a branch or loop makes, of what it is given."""
