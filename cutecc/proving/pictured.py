@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from math import lcm
 
-from cutecc.proving.execution import Execution
+from cutecc.proving.execution import TimeIsOver
 from cutecc.proving.exploring import Assumed
 from cutecc.proving.lanes import Lanes
 from cutecc.proving.numbers import Count, NeedsPeriod, Residue, Undecided
@@ -28,38 +29,43 @@ _MOST = 50_000
 """Events that a run may have before it comes to one."""
 
 
-def skeletons_of(program: Program) -> list[Skeleton]:
+def skeletons_of(program: Program, seconds: float = 10.0) -> list[Skeleton]:
     """One period of the loop over steps; of a loop over tiles, some tiles of one step each; of no loop, all.
 
-    Of a loop without a steady state there are its first turns; nothing where something decides that is not known.
+    Of a loop without a steady state there are its first turns; nothing where something decides that is not known, nor
+    where that takes longer.
     """
+    deadline = time.monotonic() + seconds
     try:
-        asked, begun = _first_turns(program)
+        asked, begun = _first_turns(program, deadline)
         symbols = {what: factor for what, factor in asked.items() if isinstance(what, Symbol)}
         found: list[Skeleton] = []
         uses: dict[int, str] = {}
         for symbol, factor in symbols.items():
-            if (drawing := _period(program, symbol, factor)) is not None:
+            if (drawing := _period(program, symbol, factor, deadline)) is not None:
                 uses = drawing.uses
                 found.append(drawing.skeleton())
                 break
         title = f"the first {_TURNS} turns of each loop" if asked else "all of it"
         if found and len(symbols) < len(asked):
-            begun, title = _begin(program, Assumed(exact=dict.fromkeys(symbols, 1))), f"{_TILES} tiles of 1 step each"
+            begun, title = (
+                _begin(program, Assumed(exact=dict.fromkeys(symbols, 1)), deadline),
+                f"{_TILES} tiles of 1 step each",
+            )
             _all_decided(begun, _TILES)
-    except (NotKnown, NeedsPeriod, DependsOnPeriod):
+    except (NotKnown, NeedsPeriod, DependsOnPeriod, TimeIsOver):
         return []
     if begun.events_of and not (found and len(symbols) == len(asked)):
         found.append(Lanes(begun, begun.events_of, title, is_period=False, uses=uses).skeleton())
     return found
 
 
-def _first_turns(program: Program) -> tuple[dict[Symbol | Count, int], Recording]:
+def _first_turns(program: Program, deadline: float) -> tuple[dict[Symbol | Count, int], Recording]:
     """A run whose loops have few turns; with the numbers that it asked for, each with what it is needed modulo."""
     asked: dict[Symbol | Count, int] = {}
     while True:
         before = dict(asked)
-        run = _begin(program, Assumed(exact={each: _TURNS for each in asked if isinstance(each, Symbol)}))
+        run = _begin(program, Assumed(exact={each: _TURNS for each in asked if isinstance(each, Symbol)}), deadline)
         try:
             for what in _decided(run, _TURNS):
                 asked.setdefault(what, 1)
@@ -76,35 +82,35 @@ def _first_turns(program: Program) -> tuple[dict[Symbol | Count, int], Recording
             return asked, run
 
 
-def _begin(program: Program, assumed: Assumed) -> Recording:
+def _begin(program: Program, assumed: Assumed, deadline: float) -> Recording:
     run = Recording.begin(program, assumed.numbers())
     assert isinstance(run, Recording)
-    run.most = _MOST
+    run.most, run.deadline = _MOST, deadline
     return run
 
 
-def _all_decided(run: Execution, turns: int) -> None:
+def _all_decided(run: Recording, turns: int) -> None:
     for _ in _decided(run, turns):
         pass
 
 
-def _decided(run: Execution, turns: int) -> Iterator[Symbol | Count]:
+def _decided(run: Recording, turns: int) -> Iterator[Symbol | Count]:
     """Go to the end with so many turns of each loop; yields what was asked for."""
     while True:
         try:
             with suppress(Stopped):
-                run.run()
+                run.run(run.deadline)
             return
         except Undecided as undecided:
             yield undecided.key.what
             run.numbers.decide(undecided.key, undecided.steps, more=undecided.steps < turns)
 
 
-def _period(program: Program, symbol: Symbol, factor: int) -> Lanes | None:
+def _period(program: Program, symbol: Symbol, factor: int, deadline: float) -> Lanes | None:
     """The steady state of the loops of so many steps, in the first tile."""
     while factor <= _MOST_PERIOD:
         residues = {symbol: Residue(_LONG, factor)} if factor > 1 else {}
-        run = _begin(program, Assumed(exact={symbol: _LONG}, residues=residues))
+        run = _begin(program, Assumed(exact={symbol: _LONG}, residues=residues), deadline)
         run.windows = repetition = Repetition(symbol, States(program))
         try:
             _all_decided(run, 1)

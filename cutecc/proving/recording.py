@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 from cutecc.proving.barriers import Clock, Mbarrier
@@ -53,6 +54,8 @@ class Recording(Execution):
     """Keeps at most `most` events; with a repetition, ends when that loop's steady state has been seen of all warps."""
 
     most: int = 0
+    deadline: float = math.inf
+    """By the monotonic clock, for whoever has it run."""
     events_of: dict[int, list[Happened]] = field(default_factory=dict[int, list[Happened]])
     turns: dict[int, Turns] = field(default_factory=dict[int, Turns])
     """Of the loop that is looked at, by warp."""

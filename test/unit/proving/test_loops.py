@@ -14,6 +14,8 @@ from cutecc.ir.modules import fresh_context, parse
 from cutecc.proving.exploring import Assumed, explore
 from cutecc.proving.kernel import Atoms, read_kernels
 from cutecc.proving.numbers import Residue
+from cutecc.proving.pictured import skeletons_of
+from cutecc.proving.proof import prove
 from cutecc.proving.skeleton import skeleton_of
 from cutecc.proving.states import States
 from cutecc.proving.warps import program_of
@@ -87,6 +89,17 @@ def test_loops_of_two_numbers_of_steps_are_not_known() -> None:
     proof = proof_of(initialised(1) + f"scf.if %is_warp1 {{ {turns} }}")
     assert proof.answer == "cannot tell"
     assert proof.reason == "loops take argument 1 and argument 2 steps, numbers that differ"
+
+
+def test_proofs_and_pictures_keep_to_their_time() -> None:
+    """Also in a run that asks nothing, and would go on for hours."""
+    endless = loop(f"{WRITES} nvvm.barrier", to="%c10000000")
+    with fresh_context():
+        (kernel,) = read_kernels(parse(kernel_text(initialised(1) + endless).encode()), Atoms({}))
+        program = program_of(skeleton_of(kernel))
+    proof = prove(program, seconds=0.2)
+    assert (proof.answer, proof.reason) == ("cannot tell", "the time is over")
+    assert skeletons_of(program, seconds=0.0) == []
 
 
 def steady(body: str, steps: int = 12, period: int = 1) -> bool:
