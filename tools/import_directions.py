@@ -54,7 +54,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "jit_function": {"driver", "kernel", "compilation", "frontend", "record", "passes", "runtime", "emulator"},
     "timelines": {"record", "emulator", "runtime"},
     "estimating": {"backend", "emulator", "harness", "kernel", "record", "runtime"},
-    "proving": {"ir", "passes", "emulator", "harness", "kernel", "record", "report", "runtime", "timelines"},
+    "proving": {
+        *("driver", "ir", "passes", "emulator", "harness", "kernel", "record", "report", "runtime", "timelines"),
+    },
     "profiling": {"timelines", "backend", "benchmarking", "record", "report", "runtime"},
     "doctor": {"ir", "backend", "cache", "runtime", "emulator"},
     "opt": {"ir", "passes", "backend", "record", "compilation"},
