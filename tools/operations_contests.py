@@ -180,6 +180,11 @@ def _products(listed: Mapping[str, Any]) -> Iterator[Product]:
     for dtype in HALVES:
         for each in listed["gemm"]:
             yield Product(dtype, each["kind"], m=each["m"], n=each["n"], k=each["k"], batches=each.get("batch", 1))
+    networks = listed.get("network", [])
+    for dtype in dict.fromkeys(name for each in networks for name in each["dtypes"]):
+        for each in networks:
+            if dtype in each["dtypes"]:
+                yield from (Product(dtype, each["kind"], m=m, n=n, k=k) for m, n, k in each["shapes"])
     for dtype in dict.fromkeys(name for each in listed["other"] for name in each["dtypes"]):
         for each in listed["other"]:
             if dtype in each["dtypes"]:
