@@ -117,7 +117,7 @@ def _profile_kernel(context: click.Context, input_: str, values: dict[str, Any])
     if values["timeline"] and values["device"] == "cpu":
         load = partial(loader(values, None), input_, entry=values["entry"])
         subject, points = settle(load(options=options and replace(options, line_info=True)), points)
-        _tell([_emulated(subject, sizes, values) for sizes in points], values)
+        _tell([_emulated(subject, input_, sizes, values) for sizes in points], values)
         return
     with open_device(values["device"]) as device:
         load = partial(loader(values, device.compute_capability), input_, entry=values["entry"])
@@ -189,15 +189,18 @@ def sampled(
         return Samples(device.name, device.compute_capability, 1 << period, 0.0, os.getpid(), []), []
 
 
-def _emulated(subject: Subject, sizes: dict[str, int], values: dict[str, Any]) -> Profiled:
+def _emulated(subject: Subject, input_: str, sizes: dict[str, int], values: dict[str, Any]) -> Profiled:
     """The timeline of a kernel on the emulator, at one point of a sweep: nothing is sampled there."""
+    from cutecc.frontend.files import as_given
+    from cutecc.frontend.kernel_file import split_path
     from cutecc.harness.arguments import make_arguments
     from cutecc.profiling.results import Profiled
     from cutecc.profiling.samples import Samples
 
     arguments = make_arguments(subject.specs, subject.workload.outputs, sizes=sizes)
     arguments.randomize(values["seed"])
-    timeline = emulate_timeline(subject, arguments, values)
+    timeline, path = emulate_timeline(subject, arguments, values), split_path(input_)[0]
+    timeline = replace(timeline, deadlock=[as_given(each, path) for each in timeline.deadlock])
     return Profiled(
         _title(arguments.sizes), Samples(timeline.device, (0, 0), 0, 0.0, os.getpid(), []), [], timeline=timeline
     )

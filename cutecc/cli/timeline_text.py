@@ -23,6 +23,7 @@ _CAUSES: dict[PathCause, str] = {
     "tensor cores": "products on the tensor cores, begun here",
     "signal": "a signal of another warp on its way here",
     "elsewhere": "waits for another block, or for what is not recorded",
+    "never": "waits for ever",
 }
 _SHARES = 6
 """That are told of a path."""
@@ -71,7 +72,7 @@ def _cost(slowdown: Slowdown | None) -> Iterator[str]:
 
 
 def _notes(timeline: Timeline) -> Iterator[str]:
-    yield from (f"note: {note}" for note in timeline.notes)
+    yield from (f"note: {note}" for note in (*timeline.notes, *timeline.deadlock))
     if timeline.lost:
         yield f"note: there was no room for {timeline.lost:,} records: choose fewer --blocks"
 

@@ -110,6 +110,7 @@ class Picture(msgspec.Struct):
     steady: _Steady | None
     why_no_steady: str
     title: str = ""
+    deadlock: list[str] = []
 
     def in_files(self, files: Collection[str]) -> Picture:
         """With the names that the record has for its files: a GPU's machine may have them elsewhere."""

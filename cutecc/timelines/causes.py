@@ -31,6 +31,8 @@ class Ended(IntEnum):
     """Another warp that arrived."""
     ELSEWHERE = 4
     """Something of another block, or that was not recorded."""
+    NEVER = 5
+    """Nothing: it waited when the run came to a deadlock."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +104,8 @@ def causes_of(block: BlockTimeline, sites: Sequence[Site], unit: Unit) -> list[C
                 waiting.landings(spans, flights[barrier], phases[barrier][list(by_lane).index(number)])
             else:
                 waiting.arrivals(spans, arrivals.get(barrier))
+        if lane.waits_for_ever:
+            waiting.causes.ended[-1] = Ended.NEVER
         found.append(waiting.causes)
     return found
 
@@ -117,7 +121,7 @@ def _begun(lanes: Sequence[Lane], sites: Sequence[Site]) -> tuple[dict[str, _Beg
             kind, barrier = sites[site].kind, sites[site].barrier
             if barrier is None or kind == "mark":
                 continue
-            if kind in ("wait", "barrier"):
+            if kind in ("wait", "barrier") and not _is_for_ever(lane, span):
                 waits[barrier][number].append(span)
             if kind != "wait":
                 of = flights if kind in ("copy", "product") else arrivals
@@ -127,6 +131,10 @@ def _begun(lanes: Sequence[Lane], sites: Sequence[Site]) -> tuple[dict[str, _Beg
         {name: _Begun.of(rows) for name, rows in arrivals.items()},
         waits,
     )
+
+
+def _is_for_ever(lane: Lane, span: int) -> bool:
+    return lane.waits_for_ever and span == len(lane.sites) - 1
 
 
 def _announced(flights: _Begun, arrivals: _Begun | None) -> int:

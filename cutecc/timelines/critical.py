@@ -13,7 +13,7 @@ from cutecc.timelines.causes import Causes, Ended, causes_of
 from cutecc.timelines.sites import Site
 from cutecc.timelines.timeline import BlockTimeline, Lane, Unit
 
-PathCause = Literal["instructions", "memory", "tensor cores", "signal", "elsewhere"]
+PathCause = Literal["instructions", "memory", "tensor cores", "signal", "elsewhere", "never"]
 """What a part of the path is spent on.
 
 instructions   the warp executes, or is not given its turn
@@ -21,6 +21,7 @@ memory         a copy is in flight
 tensor cores   products are
 signal         what another warp has said is on its way
 elsewhere      who ended the wait is not known: another block, or something that was not recorded
+never          nobody ended it: the run came to a deadlock
 """
 _OF: dict[Ended, PathCause] = {
     Ended.ITSELF: "instructions",
@@ -28,6 +29,7 @@ _OF: dict[Ended, PathCause] = {
     Ended.PRODUCTS: "tensor cores",
     Ended.WARP: "signal",
     Ended.ELSEWHERE: "elsewhere",
+    Ended.NEVER: "never",
 }
 
 

@@ -34,6 +34,7 @@ def timeline_dict(timeline: Timeline) -> dict[str, Any]:
         "device": timeline.device,
         "slowdown": asdict(timeline.slowdown) if timeline.slowdown else None,
         "notes": timeline.notes,
+        "deadlock": timeline.deadlock,
         "lost": timeline.lost,
         "recorded_blocks": len(timeline.blocks),
         "sites": [{"barrier": None, "file": "", "line": 0, **msgspec.to_builtins(site)} for site in timeline.sites],

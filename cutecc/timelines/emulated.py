@@ -13,7 +13,7 @@ from cutecc.emulator.device import Emulation, Emulator
 from cutecc.emulator.grid import linear
 from cutecc.emulator.options import ALL, EmulatorOptions
 from cutecc.errors import DeadlockError, UsageError
-from cutecc.timelines.instructions import Deed, deed_of
+from cutecc.timelines.instructions import WAIT, Deed, deed_of
 from cutecc.timelines.lamport import Event, LamportWatch
 from cutecc.timelines.roles import with_roles
 from cutecc.timelines.sites import Site, mbarrier, named_barrier
@@ -45,7 +45,7 @@ def emulated_timeline(
 ) -> tuple[Timeline, Emulation | None]:
     """What the warps of a call do, of the blocks that `options` choose, and what else came of the call.
 
-    Of a schedule that is repeated, and comes to a deadlock, it is the timeline up to there, and `None`.
+    Of a run that comes to a deadlock it is the timeline up to there, with who waits for what, and `None`.
 
     `arguments` are the call's by name, on the CPU, in place; `show`, `progress` and `started` are as of
     `Emulator.emulate`, which says what is raised. Raises `UsageError` for checks, and for a kernel of unknown origin,
@@ -72,11 +72,8 @@ def emulated_timeline(
     try:
         found = emulator.emulate((), arguments, alone, show=show, progress=progress, started=watch)
     except DeadlockError as deadlock:
-        if options.replayed is None:
-            raise
-        # It was kept to be looked at.
-        timeline = timeline_of(watches)
-        return replace(timeline, notes=[*timeline.notes, deadlock.message]), None
+        watches[-1].deadlocked()
+        return replace(timeline_of(watches), deadlock=[deadlock.message, *deadlock.hints, *deadlock.notes]), None
     return timeline_of(watches), found
 
 
@@ -123,6 +120,7 @@ def _lane(warp: int, end: int, events: list[Event], watch: LamportWatch, sites: 
         np.array(numbers, np.int32),
         np.array([event.start for event in events], np.float64),
         np.array([event.end for event in events], np.float64),
+        waits_for_ever=bool(events) and events[-1].is_for_ever,
     )
 
 
@@ -157,9 +155,8 @@ class _Sites:
         operation = watch.program.operations[event.operation]
         deed = self._deeds.get(place := (watch.program.name, event.operation))
         if deed is None:
-            deed = deed_of(operation)
-            assert deed is not None
-            self._deeds[place] = deed
+            # What else has an event is what a deadlock ended at.
+            deed = self._deeds[place] = deed_of(operation) or WAIT
         location = operation.instruction.location
         site = Site(
             deed.kind,

@@ -44,6 +44,9 @@ _PRODUCTS = Deed("product", "products", "executed", PRODUCTS)
 _TENSOR_PRODUCTS = Deed("product", "products", "spawned", needs_key=True)
 _TENSOR_WAIT = Deed("wait", "wait for tensor memory", "executed", TENSOR_MEMORY, takes_time=True)
 
+WAIT = Deed("wait", "wait", "executed", takes_time=True)
+"""What a warp is at that cannot go on, at whatever instruction."""
+
 
 def deed_of(operation: Operation) -> Deed | None:
     """What an instruction does that has a time of its own; `None` for most."""

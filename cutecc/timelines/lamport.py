@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from cutecc.emulator.instructions.block_barrier import Barrier
+from cutecc.emulator.instructions.mbarrier_object import Mbarrier
+from cutecc.emulator.machine.lanes import rows_of
 from cutecc.emulator.machine.watch import Agent, Watch
 from cutecc.timelines.instructions import Deed, deed_of
 
@@ -18,6 +21,10 @@ if TYPE_CHECKING:
     from cutecc.emulator.machine.lanes import Lanes, Mask
     from cutecc.emulator.machine.machine import Machine
     from cutecc.emulator.machine.program import Program
+
+
+_FOR_EVER = 8
+"""A wait that nothing ends goes on for a part of the whole, so that it is seen."""
 
 
 @dataclass(slots=True, eq=False)
@@ -30,6 +37,8 @@ class Event:
     end: int
     key: Hashable = None
     """The barrier that it was about, as `Watch.acquire` and its like are told; `None` where none is known."""
+    is_for_ever: bool = False
+    """Whether it is a wait that nothing ended."""
 
 
 @dataclass(eq=False)
@@ -77,6 +86,23 @@ class LamportWatch(Watch):
 
     def clocks(self, gang: Gang) -> WarpClocks:
         return self._clocks[gang]
+
+    def deadlocked(self) -> None:
+        """Note what each warp waits for that cannot go on. For ever is a bit later than all that happened."""
+        latest = max(int(clocks.now.max()) for clocks in self._clocks.values())
+        end = latest + max(1, latest // _FOR_EVER)
+        for gang, clocks in self._clocks.items():
+            for fragment in gang.fragments:
+                operation, waiting = self.program.operations[fragment.place], fragment.waiting
+                for row in rows_of(fragment.mask):
+                    if clocks.now[row] == end:
+                        # Threads that went another way wait as well: a warp has one lane.
+                        continue
+                    on = waiting.on(row) if waiting is not None and waiting.on is not None else None
+                    key = on.key if isinstance(on, Mbarrier | Barrier) else None
+                    start = clocks.comes(row, operation, int(clocks.now[row]))
+                    clocks.events[row].append(Event(operation.index, start, end, key, is_for_ever=True))
+                    clocks.now[row] = end
 
     # What the machine tells.
 

@@ -31,6 +31,8 @@ class Lane:
     starts: NDArray[np.float64]
     ends: NDArray[np.float64]
     """Of each span; equal for what is an instant."""
+    waits_for_ever: bool = False
+    """Whether its last span is a wait that nothing ended: it is as long as there is something to see of the others."""
 
     def plain(self, sites: Sequence[Site]) -> NDArray[np.bool_]:
         """Which spans are no marks: these follow each other."""
@@ -97,3 +99,5 @@ class Timeline:
     slowdown: Slowdown | None = None
     notes: list[str] = field(default_factory=list[str])
     """What was not recorded, a sentence each."""
+    deadlock: list[str] = field(default_factory=list[str])
+    """Of a run that came to one: why nobody could go on, then who waited where, and for what."""

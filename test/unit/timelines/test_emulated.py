@@ -13,6 +13,8 @@ from cutecc.emulator.options import EmulatorOptions
 from cutecc.errors import UsageError
 from cutecc.kernel import Kernel
 from cutecc.ptx_kernel import PtxLaunch, entry_of, ptx_kernel, read_module
+from cutecc.timelines.causes import Ended, causes_of
+from cutecc.timelines.critical import critical_path
 from cutecc.timelines.emulated import emulated_timeline
 from cutecc.timelines.timeline import BlockTimeline, Lane, Timeline
 
@@ -163,6 +165,39 @@ def test_blocks_are_those_that_run() -> None:
 
 def ends(block: BlockTimeline) -> list[float]:
     return [lane.end for lane in block.lanes]
+
+
+def test_of_a_deadlock_it_has_the_waits_that_never_end() -> None:
+    """The consumer does not give its room back: each warp waits for the other."""
+    gives_back = "  mbarrier.arrive.shared.b64 _, [%r3+8];\n"
+    assert PIPELINE.count(gives_back) == 1
+    kernel = kernel_of(PIPELINE.replace(gives_back, ""), 64)
+    x, y = np.arange(32, dtype="f4"), np.zeros(32, "f4")
+    timeline, found = emulated_timeline(kernel.emulator, {"x": x, "y": y})
+    assert found is None
+    assert timeline.deadlock[0].startswith("deadlock: no thread of the resident blocks can go on")
+    assert any("warp 1 of block (0, 0, 0) waits at kernel.py:30" in each for each in timeline.deadlock)
+    (block,) = timeline.blocks
+    assert all(lane.waits_for_ever for lane in block.lanes)
+    consumer, producer = (spans_of(timeline, lane)[-1] for lane in block.lanes)
+    assert consumer[:3] == ("mbarrier wait", "mbarrier 0", 20)
+    assert producer[:3] == ("mbarrier wait", "mbarrier 1", 30)
+    assert consumer[4] == producer[4] == block.end
+    ended = [each.ended.tolist() for each in causes_of(block, timeline.sites, timeline.unit)]
+    assert [each.count(Ended.NEVER) for each in ended] == [1, 1]
+    assert [each[-1] for each in ended] == [Ended.NEVER, Ended.NEVER]
+    assert critical_path(block, timeline.sites, timeline.unit)[-1].cause == "never"
+
+
+def test_what_waits_at_no_barrier_is_a_wait() -> None:
+    """Two threads look for what nobody writes."""
+    looks = "mbarrier.try_wait.parity.shared.b64 %p3, [%r3], %r5;"
+    assert PIPELINE.count(looks) == 1
+    text = PIPELINE.replace(looks, "ld.volatile.shared.u32 %r8, [%r4]; setp.eq.u32 %p3, %r8, 77;")
+    x, y = np.arange(32, dtype="f4"), np.zeros(32, "f4")
+    timeline, _ = emulated_timeline(kernel_of(text, 64).emulator, {"x": x, "y": y})
+    (block,) = timeline.blocks
+    assert spans_of(timeline, block.lanes[0])[-1][:3] == ("wait", None, 20)
 
 
 def test_counters_beside_it() -> None:

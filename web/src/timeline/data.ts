@@ -18,8 +18,8 @@ export interface Spans {
   lengths: number[];
 }
 
-/** What a wait ended by: 0 itself, 1 a copy that landed, 2 products, 3 another warp, 4 something else. */
-export type Ended = 0 | 1 | 2 | 3 | 4;
+/** What a wait ended by: 0 itself, 1 a copy that landed, 2 products, 3 another warp, 4 something else, 5 nothing. */
+export type Ended = 0 | 1 | 2 | 3 | 4 | 5;
 
 /** Of the spans of a lane. */
 export interface Waits {
@@ -44,7 +44,7 @@ export interface Lane extends Waits {
   kept: [start: number, end: number][];
 }
 
-export type Cause = "instructions" | "memory" | "tensor cores" | "signal" | "elsewhere";
+export type Cause = "instructions" | "memory" | "tensor cores" | "signal" | "elsewhere" | "never";
 
 /** A part of a critical path: lanes by their index; site -1 before the first one. */
 export type PathPart = [lane: number, start: number, end: number, cause: Cause, site: number];
@@ -101,4 +101,6 @@ export interface Timeline {
   blocks: Block[];
   steady: Steady | null;
   why_no_steady: string;
+  /** Of a run that came to one: why nobody could go on, then who waited where, and for what. */
+  deadlock: string[];
 }

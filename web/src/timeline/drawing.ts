@@ -22,7 +22,7 @@ export interface Look {
 }
 
 /** Of what kind that is what a wait waited for. */
-const ABOUT: Record<Ended, Kind> = { 0: "wait", 1: "copy", 2: "product", 3: "arrive", 4: "wait" };
+const ABOUT: Record<Ended, Kind> = { 0: "wait", 1: "copy", 2: "product", 3: "arrive", 4: "wait", 5: "wait" };
 
 interface Colours {
   text: string;

@@ -51,9 +51,26 @@ function About({ timeline }: { timeline: Timeline }) {
           waits for, and copies and products take nothing.
         </p>
       )}
+      <Deadlock lines={timeline.deadlock} />
       {timeline.unit === "ns" && notes.map((note) => <p key={note}>{note}</p>)}
       <Legend />
     </div>
+  );
+}
+
+function Deadlock({ lines: [why, ...where] }: { lines: string[] }) {
+  if (why === undefined) return null;
+  return (
+    <>
+      <p>
+        <strong>{why}</strong>
+      </p>
+      <ul>
+        {where.map((each) => (
+          <li key={each}>{each}</li>
+        ))}
+      </ul>
+    </>
   );
 }
 
@@ -62,7 +79,7 @@ const WAITS = [
   ["copy", "for memory"],
   ["product", "for the tensor cores"],
   ["arrive", "for a warp"],
-  ["wait", "shortly, or for what is not known"],
+  ["wait", "shortly, for ever, or for what is not known"],
 ] as const;
 
 function Legend() {

@@ -18,6 +18,7 @@ export const CAUSES: Record<Cause, string> = {
   "tensor cores": "tensor cores",
   signal: "an arrival on its way",
   elsewhere: "not known, or not recorded",
+  never: "a wait that never ended",
 };
 
 /** What a wait was for, as short as it fits into the picture. */
@@ -27,6 +28,7 @@ export const AWAITED: Record<Ended, string> = {
   2: "tensor cores",
   3: "warp",
   4: "elsewhere",
+  5: "for ever",
 };
 
 export function amount(unit: Timeline["unit"], value: number): string {
@@ -49,6 +51,7 @@ export function awaitedText(ended: Ended, who: string, site: Site | undefined): 
   if (ended === 1) return by === "" ? "waited for memory" : `waited for memory: ${by} in flight`;
   if (ended === 2) return by === "" ? "waited for the tensor cores" : `waited for the tensor cores: ${by}`;
   if (ended === 3) return `waited for ${by}`;
+  if (ended === 5) return "waited for ever";
   return ended === 4 ? "waited for what is not known: another block, or not recorded" : "";
 }
 
