@@ -12,7 +12,7 @@ import type { OutputPair, Pair, PairSide, Results, RunPair } from "./data";
 export function PairOverview({ pair }: { pair: Pair }) {
   const kernels = [...new Set([...pair.resources, ...pair.instructions].map((each) => each.kernel))];
   return (
-    <section class="overview" aria-label="Overview" tabIndex={0}>
+    <section class="sheet overview" aria-label="Overview" tabIndex={0}>
       <Verdict pair={pair} />
       <Records pair={pair} />
       {pair.results !== null && <Ran results={pair.results} outputs={pair.a.outputs} />}

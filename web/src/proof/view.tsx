@@ -16,7 +16,7 @@ export function ProofView() {
   if (proofs === null) return <p class="message">Opening the proof…</p>;
   if (proofs === "none") return <p class="message">This page does not hold the proof.</p>;
   return (
-    <section class="proof" aria-label="Proof" tabIndex={0}>
+    <section class="sheet proof" aria-label="Proof" tabIndex={0}>
       {proofs.map((each) => (
         <KernelProof key={each.name} proof={each} />
       ))}
@@ -95,7 +95,7 @@ function Witness({ tried, reproduce }: { tried: readonly string[]; reproduce: st
 function Problems({ problems }: { problems: readonly Problem[] }) {
   if (problems.length === 0) return null;
   return (
-    <ul class="problems">
+    <ul>
       {problems.map(({ kind, text, location, other }, i) => (
         <li key={i}>
           {location !== null && <Line place={location} />} <strong>{kind}</strong> {text}

@@ -15,7 +15,7 @@ export function TimelineView({ chunk }: { chunk: string }) {
   if (timeline === null) return <p class="message">Opening the timeline…</p>;
   if (timeline === "none") return <p class="message">This page does not hold the timeline.</p>;
   return (
-    <section class="timeline" aria-label="Timeline" tabIndex={0}>
+    <section class="sheet timeline" aria-label="Timeline" tabIndex={0}>
       <About timeline={timeline} />
       <BlockPart timeline={timeline} />
       <SteadyPart timeline={timeline} />
