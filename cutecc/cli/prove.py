@@ -85,8 +85,9 @@ def prove(context: click.Context, inputs: tuple[str, ...], **values: Any) -> Non
             continue
         names = [f"{text} ({short_kernel_name(proof.kernel)})" if len(proofs) > 1 else text for proof in proofs]
         for name, proof in zip(names, proofs, strict=True):
-            command = _command(context, text, proof.witness) if proof.witness else None
-            found.append({"file": text, **proof.to_dict(), "reproduce": command})
+            commands = _commands(context, text, proof.witness) if proof.witness else None
+            command, timeline = commands or (None, None)
+            found.append({"file": text, **proof.to_dict(), "reproduce": command, "timeline": timeline})
             if not values["as_json"]:
                 _show(Console(), name, proof, command)
     if values["as_json"]:
@@ -170,20 +171,30 @@ def _say_tried(proofs: Sequence[Proof], why: str) -> None:
             proof.tried = [*proof.tried, f"{'no more' if proof.tried else 'nothing'}: {why}"]
 
 
-def _command(context: click.Context, text: str, witness: Witness) -> str:
-    """The command that repeats a witness's run; the order of one that is no usual schedule is kept in a file."""
-    schedule = witness.schedule
+def _commands(context: click.Context, text: str, witness: Witness) -> tuple[str, str]:
+    """The command that repeats a witness's run, and the one that makes a timeline of it.
+
+    The order of one that is no usual schedule is kept in a file.
+    """
+    schedule, stem = witness.schedule, Path(text.partition(":")[0]).stem
     if witness.order is not None:
-        path = Path(f"{Path(text.partition(':')[0]).stem}.schedule.json")
+        path = Path(f"{stem}.schedule.json")
         witness.order.save(path)
         schedule = f"replay:{path}"
-    words = ["cutecc", "sanitize", text]
+    words = [text]
     for name, option in (("args", "--arg"), ("entry", "--entry"), ("target", "--target")):
         value = context.params[name]
         words += [word for each in (value if name == "args" else filter(None, [value])) for word in (option, each)]
     sizes = ",".join(f"{name}={value}" for name, value in witness.sizes.items())
     words += ["--size", sizes] if sizes else []
-    return shlex.join([*words, "--blocks", witness.blocks, "--schedule", schedule, "--seed", "0"])
+    order = ["--schedule", schedule, "--seed", "0"]
+    # A timeline's blocks are named by their numbers.
+    first = witness.blocks.partition(":")[0]
+    files = ["--timeline", f"{stem}.timeline.json", "--json", f"{stem}.profile.json"]
+    return (
+        shlex.join(["cutecc", "sanitize", *words, "--blocks", witness.blocks, *order]),
+        shlex.join(["cutecc", "profile", *words, "--blocks", first, *order, "--device", "cpu", *files]),
+    )
 
 
 def _status(results: Sequence[list[Proof] | Error]) -> int:

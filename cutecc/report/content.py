@@ -30,7 +30,7 @@ from cutecc.report.reading_along import ReadingAlong
 from cutecc.report.roofline import Roofline
 from cutecc.report.sass_table import sass_table
 from cutecc.report.summary import reproducer
-from cutecc.report.timeline_picture import Picture
+from cutecc.report.timeline_picture import Picture, chunk_name
 from cutecc.report.verdict import verdict_of
 from cutecc.support.garbage import without_collection
 
@@ -209,12 +209,12 @@ class _Collector:
 
     def _timelines(self) -> Iterator[Chunk]:
         for number, picture in enumerate(self._recorded):
-            yield Chunk.of(f"timeline:{number}", picture.in_files(self._lines.sources))
+            yield Chunk.of(chunk_name(number), picture.in_files(self._lines.sources))
 
     def _proved(self) -> Iterator[Chunk]:
         if self._proofs:
             files = self._lines.sources
-            yield Chunk.of("proof", parts_of(self._proofs, files))
+            yield Chunk.of("proof", parts_of(self._proofs, files, self._recorded))
             # What is wrong stands beside the lines, as what other analyses found.
             analyses = [*self._compilation.analyses, analysis_of(self._proofs, files)]
             self._compilation = replace(self._compilation, analyses=analyses)

@@ -15,6 +15,7 @@ from cutecc.record.plain_file import read_plain
 from cutecc.report.paths import same_file
 from cutecc.report.skeleton import Skeleton
 from cutecc.report.skeleton_picture import Drawing, drawing
+from cutecc.report.timeline_picture import Picture, chunk_name
 from cutecc.support.harmless import one_line
 from cutecc.support.malformed import MALFORMED
 
@@ -44,6 +45,12 @@ class FileProblem(msgspec.Struct):
     other: FilePlace | None = None
 
 
+class FileWitness(msgspec.Struct):
+    """The run that shows what is wrong."""
+
+    sizes: dict[str, Count] = {}
+
+
 class FileProof(msgspec.Struct):
     """The proof of one kernel."""
 
@@ -61,6 +68,9 @@ class FileProof(msgspec.Struct):
     tried: list[str] = []
     reproduce: str | None = None
     """The command of a run that shows what is wrong."""
+    timeline: str | None = None
+    """The one that makes a profile with the timeline of that run."""
+    witness: FileWitness | None = None
     states: Count = 0
     events: Count = 0
     skeleton: list[Skeleton] = []
@@ -84,6 +94,9 @@ class Part(msgspec.Struct):
     below: dict[str, list[FileProblem]]
     tried: list[str]
     reproduce: str | None
+    timeline: str | None
+    timelines: list[str]
+    """The page's own of that run: the names of their chunks."""
     effort: str
     drawings: list[Drawing]
 
@@ -113,9 +126,9 @@ def proofs_of(compilation: Compilation, proofs: Sequence[FileProof], path: Path)
     return found
 
 
-def parts_of(proofs: Sequence[FileProof], files: Collection[str]) -> list[Part]:
-    """What the page shows of proofs, with the names that the record has for its files."""
-    return [_Part(each, files).part() for each in proofs]
+def parts_of(proofs: Sequence[FileProof], files: Collection[str], timelines: Sequence[Picture] = ()) -> list[Part]:
+    """What the page, which has these timelines, shows of proofs, with the names that the record has for its files."""
+    return [_Part(each, files).part(timelines) for each in proofs]
 
 
 def analysis_of(proofs: Sequence[FileProof], files: Collection[str]) -> Analysis:
@@ -128,7 +141,7 @@ class _Part:
         self._proof = proof
         self._files = files
 
-    def part(self) -> Part:
+    def part(self, timelines: Sequence[Picture]) -> Part:
         proof, name = self._proof, short_kernel_name(self._proof.kernel)
         drawings = [drawing(each, name) for each in proof.skeleton]
         for box in (box for each in drawings for box in each.boxes):
@@ -144,6 +157,8 @@ class _Part:
             {number: self._problems(problems) for number, problems in proof.below.items() if proof.least},
             proof.tried,
             proof.reproduce,
+            proof.timeline,
+            [chunk_name(number) for number, each in enumerate(timelines) if _is_of_witness(each, proof)],
             f"{proof.states:,} states, {proof.events:,} events",
             drawings,
         )
@@ -153,6 +168,15 @@ class _Part:
             FileProblem(each.kind, each.text, _known(each.location, self._files), _known(each.other, self._files))
             for each in problems
         ]
+
+
+def _is_of_witness(timeline: Picture, proof: FileProof) -> bool:
+    """Whether a timeline is of the run that shows what is wrong, as far as it says: of its kernel, at its sizes."""
+    if proof.witness is None or timeline.unit != "instructions":
+        return False
+    sizes = {f"{name}={size}" for name, size in proof.witness.sizes.items()}
+    kernels = {short_kernel_name(block.kernel) for block in timeline.blocks}
+    return short_kernel_name(proof.kernel) in kernels and sizes <= set(timeline.title.split(", "))
 
 
 def _known(place: FilePlace | None, files: Collection[str]) -> FilePlace | None:

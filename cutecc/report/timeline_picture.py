@@ -95,6 +95,11 @@ class _Line(msgspec.Struct):
     share: float
 
 
+def chunk_name(number: int) -> str:
+    """What holds a timeline of a page, counted from 0."""
+    return f"timeline:{number}"
+
+
 class Picture(msgspec.Struct):
     """What `cutecc.timelines.document.timeline_dict` gives, and of what run it is."""
 

@@ -2,8 +2,11 @@
 
 import { violationsOf } from "./axe";
 import { type Page, expect, test } from "./checked";
+import type { Group, Lane, Timeline } from "../src/timeline/data";
 import { madeUp, manifest, open, stage } from "./pages";
 import { HOSTILE, python } from "./panels-page";
+
+type Role = Group["role"];
 
 const FILE = "/home/me/kernel.py";
 const PROOF = {
@@ -59,15 +62,73 @@ import json, sys, tempfile
 from pathlib import Path
 import msgspec
 from cutecc.report.proof_file import analysis_of, parts_of, read_proofs
+from cutecc.report.timeline_picture import Picture
 path = Path(tempfile.mkdtemp()) / "proof.json"
 path.write_text(sys.argv[1])
 proofs = read_proofs(path)
-print(msgspec.json.encode([parts_of(proofs, [sys.argv[2]]), analysis_of(proofs, [sys.argv[2]])]).decode())
+timelines = msgspec.json.decode(sys.argv[3], type=list[Picture])
+print(msgspec.json.encode([parts_of(proofs, [sys.argv[2]], timelines), analysis_of(proofs, [sys.argv[2]])]).decode())
 `;
 
-function build(): string {
-  const [proof, analysis] = JSON.parse(python(MAKE, JSON.stringify([PROOF]), FILE)) as [unknown, never];
-  return madeUp("proof", {
+/** What is wrong, refuted: a run on the emulator shows it, and its profile, where the page has it, has this timeline. */
+const REFUTED = {
+  ...PROOF,
+  answer: "refuted",
+  witness: { sizes: { N: 64 }, blocks: "0:1", schedule: "random", findings: [] },
+  timeline: "cutecc profile kernel.py --size N=64 --device cpu --timeline kernel.timeline.json --json kernel.profile.json",
+};
+const lane = (warp: number, role: Role, site: number, start: number): Lane => ({
+  warp,
+  role,
+  start: 0,
+  end: 400,
+  kept: [[0, 400]],
+  spans: { sites: [2, site], starts: [20, start], lengths: [30, 400 - start] },
+  ended: [3, 5],
+  ended_by: [[4 - warp, 2], null],
+});
+const TIMELINE: Timeline = {
+  title: "N=64",
+  unit: "instructions",
+  device: "emulator",
+  slowdown: null,
+  notes: ["counted on the emulator"],
+  lost: 0,
+  recorded_blocks: 1,
+  sites: [
+    { kind: "wait", name: "mbarrier wait", barrier: "mbarrier 0", file: FILE, line: 2 },
+    { kind: "wait", name: "mbarrier wait", barrier: "mbarrier 1", file: FILE, line: 5 },
+    { kind: "barrier", name: "barrier", barrier: "named barrier 0", file: FILE, line: 1 },
+  ],
+  lines: [],
+  blocks: [
+    {
+      kernel: PROOF.kernel,
+      launch: 0,
+      block: 0,
+      processor: -1,
+      why: ["first"],
+      start: 0,
+      end: 400,
+      groups: [
+        { role: "consumer", warps: [0], title: "warp 0 consumer" },
+        { role: "producer", warps: [4], title: "warp 4 producer" },
+      ],
+      lanes: [lane(0, "consumer", 0, 200), lane(4, "producer", 1, 100)],
+      path: [],
+      shares: [],
+    },
+  ],
+  steady: null,
+  why_no_steady: "no warp repeats what it does",
+  deadlock: ["deadlock: no thread can go on", `warp 4 waits for ${HOSTILE}`],
+};
+
+function build(name = "proof", proved: object = PROOF, timelines: readonly Timeline[] = []): string {
+  const made = python(MAKE, JSON.stringify([proved]), FILE, JSON.stringify(timelines));
+  const [proof, analysis] = JSON.parse(made) as [unknown, never];
+  return madeUp(name, {
+    ...Object.fromEntries(timelines.map((each, number) => [`timeline:${number}`, each])),
     manifest: manifest([{ name: "first" }], { analyses: [analysis], source: FILE }),
     "stage:0": stage(0, ["module {", "}"]),
     "user-lines": { sources: { [FILE]: "def kernel():\n    wait()\n    multiply()\n    arrive()\n    wait()\n    copy()\n" }, library: [], chains: [] },
@@ -128,9 +189,35 @@ test("by keyboard alone: along a lane, across, to the line", async ({ page: tab 
   await expect(tab).toHaveURL(/source=.*kernel\.py(%3A|:)5/);
 });
 
+test("the run that fails is shown as a timeline, which leads to the lines and to all of it", async ({ page: tab }) => {
+  await open(tab, build("proof-with-run", REFUTED, [TIMELINE]), "#stage=proof");
+  const run = tab.getByRole("region", { name: "Timeline of the run" });
+  await expect(run).toContainText("Timeline, N=64 on the CPU emulator");
+  await expect(run).toContainText(`deadlock: no thread can go on`);
+  await expect(run).toContainText(`warp 4 waits for ${HOSTILE}`);
+  await expect(tab.getByText(REFUTED.timeline)).toHaveCount(0);
+  const lanes = run.getByRole("application", { name: "Lanes of block 0" });
+  await lanes.focus();
+  await tab.keyboard.press("End");
+  await expect(run.getByRole("status")).toHaveText(/^warp 0 consumer at 200 instructions: mbarrier wait \(mbarrier 0\) kernel\.py:2 for 200 instructions; waited for ever$/);
+  await tab.keyboard.press("Enter");
+  await expect(tab).toHaveURL(/source=.*kernel\.py(%3A|:)2/);
+  await run.getByText("The same as a table").click();
+  await expect(run.getByRole("row").filter({ hasText: "warp 4 producer" }).first()).toContainText("barrier (named barrier 0) kernel.py:1 of warp 0");
+  await run.getByRole("button", { name: "Timeline", exact: true }).click();
+  await expect(tab.getByRole("region", { name: "Timeline", exact: true })).toContainText("What the critical path is spent on");
+});
+
+test("where the page has no timeline of the run, what makes one is told", async ({ page: tab }) => {
+  await open(tab, build("proof-of-another-run", REFUTED, [{ ...TIMELINE, title: "N=128" }]), "#stage=proof");
+  await expect(tab.getByText(REFUTED.timeline)).toBeVisible();
+  await expect(tab.getByRole("region", { name: "Timeline of the run" })).toHaveCount(0);
+});
+
 test("nothing for axe, in light and dark, and room at every width", async ({ page: tab }) => {
-  await open(tab, build(), "#stage=proof");
+  await open(tab, build("proof-with-run", REFUTED, [TIMELINE]), "#stage=proof");
   await expect(picture(tab)).toBeVisible();
+  await expect(tab.getByRole("application", { name: "Lanes of block 0" })).toBeVisible();
   for (const scheme of ["light", "dark"] as const) {
     await tab.emulateMedia({ colorScheme: scheme });
     expect(await violationsOf(tab, scheme)).toEqual([]);

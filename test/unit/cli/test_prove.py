@@ -55,6 +55,8 @@ def test_refuted_as_json(monkeypatch: pytest.MonkeyPatch) -> None:
     (found,) = json.loads(_prove(proof, monkeypatch, "--json").output)
     assert found["witness"]["sizes"] == {"K": 320} and found["witness"]["findings"][0]["kind"] == "race"
     assert found["reproduce"].endswith("--size K=320 --blocks 0:1 --schedule random --seed 0")
+    profile = "cutecc profile kernel.py --size K=320 --blocks 0 --schedule random --seed 0 --device cpu"
+    assert found["timeline"] == f"{profile} --timeline kernel.timeline.json --json kernel.profile.json"
 
 
 def test_an_order_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

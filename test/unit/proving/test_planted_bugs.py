@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import Run
 from planted_bugs import BUGS, HARMLESS, Planted
+from report_pages import Page
 
 import cutecc
 from cutecc.arguments.specs import Spec
@@ -20,6 +24,7 @@ from cutecc.proving.modules import prove_apart
 from cutecc.proving.proof import Proof
 from cutecc.proving.witness import refute
 from cutecc.support.isolation import Worker
+from cutecc.timelines.causes import Ended
 
 QUICK = ("copy/phase-stays", "ring/commits-only-what-it-fetches")
 """The first shows from three tiles on, the second only with the last ones."""
@@ -52,6 +57,24 @@ def _by_night(names: list[str]) -> list[Any]:
 @pytest.mark.parametrize("name", _by_night([name for name in BUGS if name not in QUICK]))
 def test_all_are_refuted(name: str, dsl: Worker, tmp_path: Path) -> None:
     _refuted(BUGS[name], dsl, tmp_path)
+
+
+@pytest.mark.slow
+def test_the_command_that_is_told_makes_the_timeline_of_the_page(cutecc: Run, tmp_path: Path) -> None:
+    """Of a run that ends in a deadlock: the waits that never end are on it."""
+    kernel = BUGS["copy/phase-stays"].write(tmp_path)
+    told = cutecc("prove", kernel.name, "--json", status=1).stdout
+    (proof,) = json.loads(told)
+    (tmp_path / "proof.json").write_text(told)
+    command, *words = shlex.split(proof["timeline"])
+    assert command == "cutecc"
+    cutecc(*words)
+    cutecc("compile", kernel.name, "--dump-after=all", "--output=record")
+    cutecc("report", "record", "--proof=proof.json", "--profile=tma_copy.profile.json", "--output=page.html")
+    chunks = Page.at(tmp_path / "page.html").chunks
+    assert chunks["proof"][0]["timelines"] == ["timeline:0"]
+    (block,) = chunks["timeline:0"]["blocks"]
+    assert all(lane["ended"][-1] == Ended.NEVER for lane in block["lanes"])
 
 
 @pytest.mark.slow

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
+import numpy as np
 import pytest
 from report_pages import Page
 
@@ -13,7 +15,10 @@ from cutecc.errors import UsageError
 from cutecc.record import Compilation, KernelResources
 from cutecc.record.compilation import Versions
 from cutecc.report.proof_file import ANALYSIS, analysis_of, parts_of, proofs_of, read_proofs
+from cutecc.report.timeline_picture import Picture
 from cutecc.report.writing import write_report
+from cutecc.timelines.document import timeline_dict
+from cutecc.timelines.timeline import BlockTimeline, Lane, Timeline, Unit
 
 FILES = ("/here/kernel.py",)
 PROOF: dict[str, Any] = {
@@ -68,6 +73,36 @@ def test_a_proof_on_the_page(tmp_path: Path) -> None:
     assert part.sizes == ["f(argument 1) = 5"]
     assert part.effort == "1,200 states, 3 events"
     assert part.drawings[0].boxes[0].file == "/here/kernel.py"
+
+
+@pytest.mark.parametrize(
+    ("changed", "shown"),
+    [
+        ({}, ["timeline:1"]),
+        ({"title": "M=64, K=320, N=8"}, ["timeline:1"]),
+        ({"title": "M=64, K=384"}, []),
+        ({"unit": "ns"}, []),
+        ({"kernel": "kernel_cutlass_other_0"}, []),
+    ],
+)
+def test_the_timeline_of_the_run_that_fails(changed: dict[str, str], shown: list[str], tmp_path: Path) -> None:
+    """It is of that kernel at those sizes on the emulator."""
+    witness = {"sizes": {"K": 320, "M": 64}, "blocks": "0:1", "schedule": "random", "findings": []}
+    proof = {**PROOF, "answer": "refuted", "witness": witness, "reproduce": "again", "timeline": "a command"}
+    told = {"title": "M=64, K=320", "unit": "instructions", "kernel": PROOF["kernel"], **changed}
+    timelines = [picture(title="M=1, K=1", unit="instructions", kernel=PROOF["kernel"]), picture(**told)]
+    (part,) = parts_of(read_proofs(written(tmp_path / "proof.json", [proof])), FILES, timelines)
+    assert (part.timelines, part.timeline) == (shown, "a command")
+    (suspicious,) = parts_of(read_proofs(written(tmp_path / "proof.json", [PROOF])), FILES, timelines)
+    assert (suspicious.timelines, suspicious.timeline) == ([], None)
+
+
+def picture(title: str, unit: Unit, kernel: str) -> Picture:
+    """A timeline of one block without spans."""
+    none = np.zeros(0)
+    lane = Lane(0, "warp", 0.0, 1.0, none.astype(np.int32), none, none)
+    found = timeline_dict(Timeline(unit, "emulator", [], [BlockTimeline(kernel, 0, 0, -1, [lane])]))
+    return msgspec.convert({**found, "title": title}, Picture)
 
 
 def test_what_is_wrong_is_remarked_at_its_line(tmp_path: Path) -> None:

@@ -17,6 +17,10 @@ export interface Proof {
   tried: string[];
   /** The command of a run that shows it. */
   reproduce: string | null;
+  /** The command that makes a timeline of that run. */
+  timeline: string | null;
+  /** The page's own of that run: the chunks of what it has. */
+  timelines: string[];
   effort: string;
   drawings: Drawing[];
 }

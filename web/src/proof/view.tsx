@@ -4,6 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { load } from "../chunks";
 import { files, select, shortName } from "../panels/state";
 import { selected, stops } from "../store";
+import { TimelineExcerpt } from "../timeline/view";
 import type { Place, Problem, Proof } from "./data";
 import { ProofPicture } from "./picture";
 import "./proof.css";
@@ -27,7 +28,7 @@ export function ProofView() {
 }
 
 function KernelProof({ proof }: { proof: Proof }) {
-  const { name, answer, reason, place, given, problems, sizes, below, tried, reproduce, effort } = proof;
+  const { name, answer, reason, place, given, problems, sizes, below, effort } = proof;
   return (
     <section aria-label={`Proof of ${name}`}>
       <h2>
@@ -51,7 +52,7 @@ function KernelProof({ proof }: { proof: Proof }) {
           <Problems problems={found} />
         </section>
       ))}
-      <Witness tried={tried} reproduce={reproduce} />
+      <Witness proof={proof} />
       <p class="muted">{effort}</p>
     </section>
   );
@@ -72,22 +73,33 @@ function meaning({ answer, given }: Proof): string {
   }
 }
 
-/** The run that shows it, or what was tried to find one; its timeline, where the page has it. */
-function Witness({ tried, reproduce }: { tried: readonly string[]; reproduce: string | null }) {
-  const timelines = stops.value.filter((each) => each.kind === "timeline");
+/** The run that shows it, with its timeline, or what was tried to find one. */
+function Witness({ proof: { tried, reproduce, timeline, timelines } }: { proof: Proof }) {
   if (reproduce === null) return tried.length === 0 ? null : <p>No run on the emulator shows it: {tried.join("; ")}.</p>;
   return (
     <>
       <p>Reproduce:</p>
       <pre class="quoted">{reproduce}</pre>
-      {timelines.map((each) => (
-        <p key={each.id}>
-          <button type="button" class="link" onClick={() => (selected.value = each.id)}>
-            {each.title}
-          </button>{" "}
-          shows what each warp waited for.
-        </p>
-      ))}
+      {timelines.length === 0 && timeline !== null && (
+        <>
+          <p>
+            This makes its timeline, and <code>--profile</code> of the report shows here which warp waited where:
+          </p>
+          <pre class="quoted">{timeline}</pre>
+        </>
+      )}
+      {stops.value
+        .filter(({ id }) => timelines.includes(id))
+        .map(({ id, title }) => (
+          <TimelineExcerpt key={id} chunk={id} name={`${title} of the run`}>
+            <p>
+              <button type="button" class="link" onClick={() => (selected.value = id)}>
+                {title}
+              </button>{" "}
+              has all of it, with its critical path and lines.
+            </p>
+          </TimelineExcerpt>
+        ))}
     </>
   );
 }

@@ -1,5 +1,6 @@
 /** A timeline in the middle of the page: a block's lanes, the period that they repeat, what the critical path is spent on. */
 
+import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { load } from "../chunks";
 import { Chart } from "./chart";
@@ -10,10 +11,42 @@ import { Lines, Shares, SpanTable } from "./tables";
 import { KINDS, amount, blockName, slowdownText } from "./words";
 
 export function TimelineView({ chunk }: { chunk: string }) {
+  return <Opened chunk={chunk}>{(timeline) => <Whole timeline={timeline} />}</Opened>;
+}
+
+interface ExcerptProps {
+  chunk: string;
+  name: string;
+  /** What stands below it. */
+  children: ComponentChildren;
+}
+
+/** A block's lanes alone, to stand in another part of the page. */
+export function TimelineExcerpt({ chunk, name, children }: ExcerptProps) {
+  return (
+    <section class="timeline" aria-label={name}>
+      <Opened chunk={chunk}>
+        {(timeline) => (
+          <>
+            <About timeline={timeline} />
+            <BlockPart timeline={timeline} />
+          </>
+        )}
+      </Opened>
+      {children}
+    </section>
+  );
+}
+
+function Opened({ chunk, children }: { chunk: string; children: (timeline: Timeline) => ComponentChildren }) {
   const [timeline, setTimeline] = useState<Timeline | null | "none">(null);
   useEffect(() => void load<Timeline>(chunk).then((found) => setTimeline(found ?? "none")), [chunk]);
   if (timeline === null) return <p class="message">Opening the timeline…</p>;
   if (timeline === "none") return <p class="message">This page does not hold the timeline.</p>;
+  return <>{children(timeline)}</>;
+}
+
+function Whole({ timeline }: { timeline: Timeline }) {
   return (
     <section class="sheet timeline" aria-label="Timeline" tabIndex={0}>
       <About timeline={timeline} />
