@@ -203,11 +203,7 @@ def _synchronise(run: Execution, index: int, number: int, expected: int, weight:
 
 
 def _barrier_arrive(run: Execution, index: int) -> bool:
-    return _arrive_at(run, index, *_numbered(run, index))
-
-
-def _arrive_at(run: Execution, index: int, number: int, expected: int) -> bool:
-    barrier = _named(run, index, number, expected, WARP)
+    barrier = _named(run, index, *_numbered(run, index), WARP)
     if barrier is not None:
         barrier.waiting.discard(index)
         barrier.released.pop(index, None)
@@ -429,29 +425,8 @@ def _operands(
     return tuple(in_block(ranges, base))
 
 
-_BARRIER = re.compile(r"bar(?:rier)?(?:\.cta)?\.(sync|arrive)(?:\.aligned)? (\$?)(\d+)(?:, (\$?)(\d+))?;")
-
-
-def _assembly_barrier(run: Execution, index: int, text: re.Match[str]) -> bool:
-    """A barrier by its number, and perhaps for so many threads: each an operand, or written out."""
-    if run.warps[index].active != WARP:
-        raise NotKnown("lanes of a warp come to a barrier by themselves", event_of(run, index))
-    kind, *given = text.groups()
-    numbers = [
-        run.number(index, int(digits), "an operand of a barrier") if mark else int(digits)
-        for mark, digits in zip(given[::2], given[1::2], strict=True)
-        if digits
-    ]
-    number, expected = (*numbers, prod(run.program.kernel.block))[:2]
-    if kind == "arrive":
-        return _arrive_at(run, index, number, expected)
-    return _synchronise(run, index, number, expected, WARP)
-
-
 def _assembly(run: Execution, index: int) -> bool:
     event, warp = event_of(run, index), run.warps[index]
-    if (barrier := _BARRIER.fullmatch(event.attributes["asm_string"].strip('" \t'))) is not None:
-        return _assembly_barrier(run, index, barrier)
     found = _wgmma(event, run.program.kernel)
     if found is None:
         raise NotKnown("what the assembly does is not modelled", event)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from cutecc.ir.locations import user_location
 from cutecc.ir.mlir import ir
 from cutecc.passes import walk
 from cutecc.proving.aggregates import Aggregate, inserted
+from cutecc.proving.assembly import written
 from cutecc.proving.values import UNKNOWN
 
 _POINTERS = {3: 32, 7: 32}
@@ -133,13 +135,14 @@ def _callee(launch: ir.Operation) -> str:
 class _Reader:
     def __init__(self) -> None:
         self._numbers: dict[ir.Value, int] = {}
+        self._fresh = itertools.count()
         self.widths: dict[int, int] = {}
         self.types: dict[int, str] = {}
 
     def value(self, value: ir.Value) -> int:
         number = self._numbers.get(value)
         if number is None:
-            number = self._numbers[value] = len(self._numbers)
+            number = self._numbers[value] = next(self._fresh)
             self.types[number] = text = str(value.type)
             if found := re.fullmatch(r"i(\d+)", text):
                 self.widths[number] = int(found[1])
@@ -154,7 +157,7 @@ class _Reader:
         operations: list[Operation] = []
         stored: dict[int, int] = {}
         for each in native.operations:
-            operations.append(self.operation(each.operation))
+            operations += self.operations(each.operation)
             self._forward(each.operation, operations[-1], stored)
         return Block(arguments, operations)
 
@@ -178,7 +181,25 @@ class _Reader:
             case _:
                 pass
 
-    def operation(self, native: ir.Operation) -> Operation:
+    def operations(self, native: ir.Operation) -> list[Operation]:
+        """An operation; of assembly that is one of NVVM that one, behind the numbers that are written out in it."""
+        operation = self._operation(native)
+        if operation.name != "llvm.inline_asm" or (found := written(operation.attributes["asm_string"])) is None:
+            return [operation]
+        constants: list[Operation] = []
+        operands: list[int] = []
+        for each in found.operands:
+            if not each.is_own:
+                constants.append(self._constant(each.number, native.location))
+            operands.append(operation.operands[each.number] if each.is_own else constants[-1].results[0])
+        return [*constants, Operation(found.name, operands, [], {}, [], native.location)]
+
+    def _constant(self, value: int, source: ir.Location) -> Operation:
+        number = next(self._fresh)
+        self.types[number], self.widths[number] = "i32", 32
+        return Operation("arith.constant", [], [number], {"value": value}, [], source)
+
+    def _operation(self, native: ir.Operation) -> Operation:
         blocks = [self.block(block) for region in native.regions for block in region.blocks]
         operands = [self.value(each) for each in native.operands]
         results = [self.value(each) for each in native.results]

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 _BLOCK = 24
 _CLUSTER = -1
-_COPIES = "nvvm.cp.async.bulk.tensor.shared"
+_COPIES = ("nvvm.cp.async.bulk.tensor.shared", "nvvm.cp.async.bulk.shared")
 """Into shared memory."""
 
 

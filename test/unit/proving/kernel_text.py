@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from cutecc.ir.modules import fresh_context, parse
 from cutecc.proving.kernel import Atoms, read_kernels
+from cutecc.proving.pictured import skeletons_of
 from cutecc.proving.proof import Proof, prove
 from cutecc.proving.skeleton import skeleton_of
-from cutecc.proving.warps import program_of
+from cutecc.proving.warps import Program, program_of
+from cutecc.report.skeleton import Skeleton
 
 _CONSTANTS = (0, 1, 2, 3, 4, 8, 16, 32, 64, 128, 512, 1024, 10000000)
 
@@ -66,10 +68,28 @@ func.func @host(%x: !llvm.ptr<1>, %n: i32, %m: i32) -> i32 {{
 
 def proof_of(body: str, *, warps: int = 2, blocks: int = 1) -> Proof:
     """What is said of the kernel with such a body."""
+    return prove(_program(body, warps, blocks), seconds=20.0)
+
+
+def picture_of(body: str, *, warps: int = 2, blocks: int = 1) -> Skeleton:
+    """The only picture of it."""
+    (found,) = skeletons_of(_program(body, warps, blocks))
+    return found
+
+
+def _program(body: str, warps: int, blocks: int) -> Program:
     with fresh_context():
         module = parse(kernel_text(body, warps=warps, blocks=blocks).encode())
         (kernel,) = read_kernels(module, Atoms({}))
-        return prove(program_of(skeleton_of(kernel)), seconds=20.0)
+        return program_of(skeleton_of(kernel))
+
+
+def assembly(text: str, *operands: str) -> str:
+    """Inline assembly with 32-bit operands."""
+    types = ", ".join("i32" for _ in operands)
+    constraints = ",".join([*("r" for _ in operands), "~{memory}"])
+    given = " ".join((",".join(operands), ":", f"({types})", "->", "()")) if operands else ": () -> ()"
+    return f'    llvm.inline_asm has_side_effects "{text}", "{constraints}" {given}\n'
 
 
 def kinds(proof: Proof) -> set[str]:

@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from kernel_text import kinds, proof_of
+from kernel_text import assembly, kinds, proof_of
 
 WRITES = "    scf.if %is_warp0 { llvm.store %c1, %tile : i32, !llvm.ptr<3> }\n"
 READS = "    scf.if %is_warp1 { %held = llvm.load %tile : !llvm.ptr<3> -> i32 }\n"
-
-
-def assembly(text: str, *operands: str) -> str:
-    types = ", ".join("i32" for _ in operands)
-    constraints = ",".join([*("r" for _ in operands), "~{memory}"])
-    given = " ".join((",".join(operands), ":", f"({types})", "->", "()")) if operands else ": () -> ()"
-    return f'    llvm.inline_asm has_side_effects "{text}", "{constraints}" {given}\n'
 
 
 @pytest.mark.parametrize(
@@ -31,7 +24,9 @@ def test_a_barrier(barrier: str) -> None:
 
 
 def test_of_more_threads_than_come() -> None:
-    assert kinds(proof_of(assembly("barrier.cta.sync $0, $1;", "%c1", "%c128"))) == {"deadlock"}
+    proof = proof_of(assembly("barrier.cta.sync $0, $1;", "%c1", "%c128"))
+    assert kinds(proof) == {"deadlock"}
+    assert {each.text for each in proof.problems} == {"warp 0 waits for ever: barrier.cta.sync of too few"}
 
 
 def test_who_arrives_goes_on() -> None:
@@ -46,6 +41,9 @@ def test_who_arrives_goes_on() -> None:
         "st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [$0], $1, [$0];",
         "@p red.relaxed.shared::cta.min.u32 [$0], $1;",
         "ld.shared.b32 $0, [$1];",
+        "mbarrier.arrive.shared::cta.b64 _, [$0];",
+        "mbarrier.try_wait.parity.shared::cta.b64 p, [$0], $1;",
+        "cp.async.bulk.global.shared::cta.bulk_group [$0], [$1], 16;",
         "barrier.cta.red.popc.u32 $0, $1, p;",
         "exit;",
     ),
