@@ -138,7 +138,7 @@ def test_an_interrupt_ends_all(tmp_path: Path) -> None:
     """Those that run, and those that have not begun."""
     for number in range(4):
         (tmp_path / f"slow{number}.py").write_text(
-            f"import time\nopen('began{number}', 'w')\nprint('here', flush=True)\ntime.sleep(600)\n"
+            f"import time\nopen('began{number}', 'w')\nprint('here\\n', end='', flush=True)\ntime.sleep(600)\n"
         )
     process = subprocess.Popen(
         [CUTECC, "compile", *(f"slow{number}.py:f" for number in range(4)), "--target=sm_80", "-j2"],
