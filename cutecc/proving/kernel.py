@@ -13,7 +13,7 @@ from cutecc.ir.locations import user_location
 from cutecc.ir.mlir import ir
 from cutecc.passes import walk
 from cutecc.proving.aggregates import Aggregate, inserted
-from cutecc.proving.assembly import written
+from cutecc.proving.assembly import of_inline_ptx, written
 from cutecc.proving.values import UNKNOWN
 
 _POINTERS = {3: 32, 7: 32}
@@ -204,6 +204,10 @@ class _Reader:
         operands = [self.value(each) for each in native.operands]
         results = [self.value(each) for each in native.results]
         attributes = {name: _attribute(native.attributes[name]) for name in native.attributes}
+        if native.name == "nvvm.inline_ptx":
+            is_predicated = positions(attributes["operandSegmentSizes"])[-1] == 1
+            text = of_inline_ptx(attributes["ptxCode"], len(operands), is_predicated=is_predicated)
+            return Operation("llvm.inline_asm", operands, results, {"asm_string": text}, blocks, native.location)
         return Operation(native.name, operands, results, attributes, blocks, native.location)
 
 

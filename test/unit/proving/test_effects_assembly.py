@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from kernel_text import assembly, kinds, proof_of
+from kernel_text import assembly, initialised, kinds, proof_of, wait
 
 WRITES = "    scf.if %is_warp0 { llvm.store %c1, %tile : i32, !llvm.ptr<3> }\n"
 READS = "    scf.if %is_warp1 { %held = llvm.load %tile : !llvm.ptr<3> -> i32 }\n"
@@ -56,3 +56,25 @@ def test_what_is_not_modelled(text: str) -> None:
 @pytest.mark.parametrize("text", ("st.global.b32 [$0], $1;", "mapa.shared::cluster.u32 $0, $1, 0;"))
 def test_what_does_nothing_to_shared_memory(text: str) -> None:
     assert proof_of(assembly(text, "%c1", "%c64")).answer == "proved"
+
+
+def ptx(text: str, *operands: str, when: str = "") -> str:
+    """The same as the other operation that holds assembly."""
+    given = f" ro ({', '.join(operands)} : {', '.join('i32' for _ in operands)})" if operands else ""
+    return f'    nvvm.inline_ptx "{text}"{given}{f", predicate = {when}" if when else ""}\n'
+
+
+@pytest.mark.parametrize("barrier", (ptx("bar.sync 1, 64;"), ptx("barrier.cta.sync {$r1}, {$r0};", "%c64", "%c1")))
+def test_a_barrier_of_inline_ptx(barrier: str) -> None:
+    assert proof_of(WRITES + barrier + READS).answer == "proved"
+
+
+def test_inline_ptx_that_is_not_modelled() -> None:
+    """Bytes that come by it are not missing: what it does is not known."""
+    text = "st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [{$r0}], {$r1}, [{$r2}];"
+    announced = "scf.if %is_first { nvvm.mbarrier.arrive.expect_tx %bar0, %c4 : !llvm.ptr<3>, i32 -> i64 }\n"
+    sent = f"    scf.if %is_first {{ {ptx(text, '%c1', '%c64', '%c1')} }}\n    {wait(0)}\n"
+    for body in (initialised(1) + announced + sent, ptx("bar.sync 1, 64;", when="%flag")):
+        proof = proof_of(body)
+        assert (proof.answer, proof.reason) == ("cannot tell", "what the assembly does is not modelled")
+    assert proof_of(ptx("st.global.b32 [{$r0}], {$r1};", "%c1", "%c64")).answer == "proved"
