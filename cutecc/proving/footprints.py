@@ -1,7 +1,8 @@
 """Which bytes of shared memory an event accesses.
 
 Of matrix descriptors, the PTX ISA: start address, leading and stride byte offset are in units of 16 bytes; the layout
-type says how wide rows are, in whose groups of eight a matrix is stored.
+type says how wide rows are, in whose groups of eight a matrix is stored. A swizzle flips bits of the address that are
+within a row: what is read of a row stays there, wherever the rows begin.
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ _ROWS = 8
 _FIELD = 0x3FFF
 _ROW_BYTES = {0: 16, 1: 128, 2: 64, 3: 32}
 """By the layout type."""
-_ALIGNMENT = {0: 16, 1: 1024, 2: 512, 3: 256}
 _WARPS = 4
 """Of a warpgroup."""
 _WARP_ROWS = 16
@@ -68,7 +68,7 @@ def _fields(descriptor: int) -> tuple[int, int, int, int]:
 def _rows(product: Product, descriptor: int, groups: Iterable[int]) -> list[Range]:
     start, leading, stride, layout = _fields(descriptor)
     width = _ROW_BYTES[layout]
-    start -= start % _ALIGNMENT[layout] if layout else 0
+    start -= start % width
     wide = -(-product.depth * product.bits // 8 // width) if not layout else 1
     found = [start + group * stride + part * leading for group in groups for part in range(wide)]
     return merged((at, at + _ROWS * width) for at in found)
@@ -79,7 +79,7 @@ def _across(product: Product, descriptor: int, length: int) -> list[Range]:
     start, leading, stride, layout = _fields(descriptor)
     width = _ROW_BYTES[layout]
     atoms = -(-length * product.bits // 8 // width)
-    start -= start % _ALIGNMENT[layout] if layout else 0
+    start -= start % width
     groups = -(-product.depth // _ROWS)
     found = [start + atom * leading + group * stride for atom in range(atoms) for group in range(groups)]
     return merged((at, at + _ROWS * width) for at in found)
