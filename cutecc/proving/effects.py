@@ -475,6 +475,8 @@ EFFECTS: Mapping[str, Effect] = {
     "llvm.inline_asm": _assembly,
     "llvm.load": _load,
     "llvm.store": _store,
+    "nvvm.load.ext": _load,
+    "nvvm.store.ext": _store,
     "nvvm.stmatrix": _matrix_store,
     "nvvm.ldmatrix": _matrix_load,
 }

@@ -18,6 +18,7 @@ from cutecc.proving.barriers import Clock, Mbarrier, NamedBarrier, Waiter, join
 from cutecc.proving.memory import TENSOR, Range, Record, SharedMemory
 from cutecc.proving.modelled import MODELLED
 from cutecc.proving.problems import Kind, Problem
+from cutecc.proving.skeleton import is_ordered
 from cutecc.proving.warps import NotKnown, Warp, make_warps
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ class Groups:
     is_open: bool = False
     """Whether something has been added since the last commit."""
     last: Operation | None = None
+    perhaps: int | None = None
+    """A component of clocks: how many groups may be over, though nobody has waited for them."""
 
 
 _AHEAD = 3
@@ -311,7 +314,7 @@ class Execution:
         collides = (self.memory.write if writes else self.memory.read)(ranges, record, known)
         if collides is not None:
             where = "tensor memory" if ranges[0][0] >= TENSOR else "shared memory"
-            self._collide(record, collides, f"{'writes' if writes else 'reads'} {where}")
+            self._collide(record, collides, f"{'writes' if writes else 'reads'} {where}", clock)
 
     def _forget_words(self, ranges: Sequence[Range]) -> None:
         """What is known of words that are written over."""
@@ -319,12 +322,17 @@ class Execution:
             kept = {at: each for at, each in self.words.items() if all(b <= at or at + each[0] <= a for a, b in ranges)}
             self.words = kept
 
-    def _collide(self, record: Record, other: Record, what: str) -> None:
+    def _collide(self, record: Record, other: Record, what: str, clock: Clock) -> None:
         for each in (record, other):
             if each.is_in_doubt:
                 raise NotKnown(
                     "nothing orders this access, and whether its branch is taken is not known", each.operation
                 )
+        if is_ordered(record.operation) and is_ordered(other.operation):
+            raise NotKnown("what volatile or atomic accesses tell each other is not modelled", record.operation)
+        perhaps = next((each.perhaps for each in self.groups.values() if each.component == other.component), None)
+        if perhaps is not None and perhaps < len(clock) and clock[perhaps] >= other.value:
+            raise NotKnown("whether what is loaded here has been used by then is not known", other.operation)
         text = f"{self.who(record.warp)} {what} that {self.who(other.warp)} accesses: nothing orders the two"
         self.report("race", record.warp, text, other=other.operation)
 

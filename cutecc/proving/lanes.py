@@ -44,6 +44,8 @@ _KINDS: dict[str, tuple[EventKind, str]] = {
     "llvm.inline_asm": ("product", "product"),
     "llvm.load": ("read", "read"),
     "llvm.store": ("write", "write"),
+    "nvvm.load.ext": ("read", "read"),
+    "nvvm.store.ext": ("write", "write"),
     "nvvm.stmatrix": ("write", "write"),
     "nvvm.ldmatrix": ("read", "read"),
     "nvvm.store.async": ("copy", "store → {}"),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from cutecc.proving.barriers import Clock, Mbarrier
 from cutecc.proving.execution import Execution
 from cutecc.proving.kernel import Operation
+from cutecc.proving.tensor_loads import USE
 from cutecc.proving.warps import Warp
 from cutecc.proving.windows import Repetition, turn_of
 
@@ -63,6 +64,8 @@ class Recording(Execution):
     _waits: Phase | None = None
 
     def happened(self, index: int, event: Operation) -> None:
+        if event.name == USE:
+            return
         if event.name.startswith(("nvvm.barrier", "nvvm.cluster.")):
             self._at_barrier(index, event)
         found = Happened(index, event, tuple(dict.fromkeys(self._arrives)), self._waits)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from cutecc.proving.kernel import Block, Kernel, Operation
-from cutecc.proving.tensor_loads import add_waits
+from cutecc.proving.tensor_loads import USE, add_waits
 
 _ASSEMBLY = re.compile(
     r"wgmma\.|mbarrier\.|\bbar(?:rier)?\.|cp\.(?:reduce\.)?async|tcgen05\.|fence|clusterlaunchcontrol"
@@ -40,7 +41,16 @@ _EVENTS = (
     *("nvvm.stmatrix", "nvvm.ldmatrix", "nvvm.store.async", "nvvm.clusterlaunchcontrol", "nvvm.red"),
 )
 _VALUES = ("nvvm.tcgen05.mma_smem_desc", "nvvm.clusterlaunchcontrol.query")
-_PLAIN = ("llvm.load", "llvm.store", "nvvm.stmatrix", "nvvm.ldmatrix", "nvvm.cp.async.shared.global")
+_ACCESSES = (
+    *("llvm.load", "llvm.store", "llvm.atomicrmw", "nvvm.atomicrmw", "llvm.cmpxchg", "llvm.intr.mem"),
+    *("llvm.intr.masked", "nvvm.load.ext", "nvvm.store.ext", "nvvm.st.bulk", "nvvm.wmma.load", "nvvm.wmma.store"),
+    "llvm.call",
+)
+"""Prefixes of operations that access the memory of their pointers, of whatever kind that is."""
+_PLAIN = (
+    *("llvm.load", "llvm.store", "nvvm.load.ext", "nvvm.store.ext", "nvvm.stmatrix", "nvvm.ldmatrix"),
+    "nvvm.cp.async.shared.global",
+)
 
 
 @dataclass(eq=False)
@@ -59,7 +69,7 @@ class Skeleton:
 def is_event(kernel: Kernel, operation: Operation) -> bool:
     """Whether an operation synchronises, or accesses shared or tensor memory."""
     name = operation.name
-    if name in ("llvm.load", "llvm.store", "llvm.atomicrmw", "nvvm.atomicrmw", "llvm.cmpxchg"):
+    if name.startswith(_ACCESSES):
         return any(kernel.types[value] in _SHARED for value in operation.operands)
     if name == "llvm.inline_asm":
         return bool(_ASSEMBLY.search(operation.attributes["asm_string"]))
@@ -67,13 +77,13 @@ def is_event(kernel: Kernel, operation: Operation) -> bool:
 
 
 def is_plain_access(operation: Operation) -> bool:
-    """Whether an event does nothing but read or write shared memory: nobody waits for it by itself."""
-    return operation.name in _PLAIN
+    """Whether an event does nothing but read or write shared memory, or use registers: nobody waits for it alone."""
+    return operation.name in _PLAIN or operation.name == USE
 
 
 def skeleton_of(kernel: Kernel) -> Skeleton:
     """What matters of a kernel, in which loads of tensor memory get waits where they are over."""
-    add_waits(kernel)
+    add_waits(kernel, functools.partial(is_event, kernel))
     return _Slicing(kernel).skeleton
 
 
@@ -178,12 +188,18 @@ class _Slicing:
 
 
 def _is_ordered_read(operation: Operation) -> bool:
-    name, attributes = operation.name, operation.attributes
+    name = operation.name
     if name == "llvm.inline_asm":
-        return bool(_READS.search(attributes["asm_string"]))
-    if name == "nvvm.load.ext":
-        return "order" in attributes
-    return "atomicrmw" in name or "cmpxchg" in name or (name == "llvm.load" and "volatile_" in attributes)
+        return bool(_READS.search(operation.attributes["asm_string"]))
+    if name in ("llvm.load", "nvvm.load.ext"):
+        return is_ordered(operation)
+    return "atomicrmw" in name or "cmpxchg" in name
+
+
+def is_ordered(operation: Operation) -> bool:
+    """Whether a load or store is volatile or atomic: two such do not race."""
+    attributes = operation.attributes
+    return "volatile_" in attributes or "order" in attributes or attributes.get("ordering", 0) != 0
 
 
 def _sources(found: _Definition) -> set[int]:
@@ -228,7 +244,7 @@ def operands_of(kernel: Kernel, event: Operation) -> list[int]:
     if name.startswith("nvvm.tcgen05.mma"):
         return operands
     match name:
-        case "llvm.store":
+        case "llvm.store" | "nvvm.store.ext":
             return operands[1:2]
         case "llvm.inline_asm":
             return [value for value in integers if kernel.widths[value] == 64] + integers[-5:]

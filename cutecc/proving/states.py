@@ -247,6 +247,8 @@ def _points(run: Execution, opened: Sequence[tuple[tuple[Record, ...], tuple[Rec
         points.setdefault(barrier.component, set()).add(barrier.complete)
     for groups in run.groups.values():
         points.setdefault(groups.component, set()).add(groups.committed + 1)
+        if groups.perhaps is not None:
+            points[groups.perhaps] = points[groups.component]
     return points
 
 

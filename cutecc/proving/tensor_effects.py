@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from cutecc.proving import tensor_memory
 from cutecc.proving.effects import Effect, event_of, moved, targets, unknown_results
+from cutecc.proving.tensor_loads import USE
 from cutecc.proving.tensor_memory import COLUMNS, Footprint, Multiplication, Unmodelled, named
 from cutecc.proving.warps import NotKnown
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 _PIPE = "tcgen05 pipe"
 _READS, _COPIES = "reads", "copies"
+_LOADS, _STORES = "tcgen05.ld", "tcgen05.st"
 
 
 def _is_of_pair(event: Operation) -> bool:
@@ -218,7 +220,7 @@ def _transfer(run: Execution, index: int, data: int, *, writes: bool) -> bool:
     """A load or store of a warp, whose registers are of the type of a value."""
     event, kernel, warp = event_of(run, index), run.program.kernel, run.warps[index]
     address = run.number(index, 0, "an address of tensor memory")
-    kind = "tcgen05.st" if writes else "tcgen05.ld"
+    kind = _STORES if writes else _of_load(event.attributes.get("number", 0))
     position = 2 if writes else 1
     split = run.number(index, position, "a distance in tensor memory") if len(event.operands) > position else 0
     shape = named(event.attributes["shape"]).removeprefix("shape_")
@@ -249,13 +251,31 @@ def _store(run: Execution, index: int) -> bool:
     return _transfer(run, index, event_of(run, index).operands[1], writes=True)
 
 
+def _of_load(number: int) -> str:
+    """The name of the groups of loads with a number."""
+    return f"{_LOADS} {number}"
+
+
 def _wait(run: Execution, index: int) -> bool:
-    """Until all loads, or stores, of the warp are over."""
-    kind = "tcgen05.ld" if "load" in str(event_of(run, index).attributes["kind"]) else "tcgen05.st"
-    groups = run.group(index, kind)
-    groups.committed += groups.is_open
-    groups.done, groups.is_open = groups.committed, False
-    run.learns(index, groups.component, groups.done)
+    """Until all loads, or stores, of the warp are over; or the loads with these numbers."""
+    attributes = event_of(run, index).attributes
+    kind = _LOADS if "load" in str(attributes["kind"]) else _STORES
+    names = {_of_load(each) for each in attributes.get("loads", ())}
+    for (warp, name), groups in run.groups.items():
+        if warp == index and (name in names if names else name.startswith(kind)):
+            groups.committed += groups.is_open
+            groups.done, groups.is_open = groups.committed, False
+            run.learns(index, groups.component, groups.done)
+    return True
+
+
+def _use(run: Execution, index: int) -> bool:
+    """Loads with these numbers may be over."""
+    for each in event_of(run, index).attributes["loads"]:
+        groups = run.groups.get((index, _of_load(each)))
+        if groups is not None:
+            groups.perhaps = run.component() if groups.perhaps is None else groups.perhaps
+            run.learns(index, groups.perhaps, groups.committed + groups.is_open)
     return True
 
 
@@ -271,4 +291,5 @@ TENSOR_EFFECTS: Mapping[str, Effect] = {
     "nvvm.tcgen05.ld.red": _load,
     "nvvm.tcgen05.st": _store,
     "nvvm.tcgen05.wait": _wait,
+    USE: _use,
 }

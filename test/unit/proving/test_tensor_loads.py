@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from kernel_text import proof_of
-from test_effects_tensor import BEGIN, DONE, END, PRODUCT, READ
+from test_effects_tensor import BEGIN, DONE, END, PRODUCT, READ, READ_IS_OVER, WRITE, WRITE_IS_OVER
 
 USE = """    %one_of_them = vector.extract %values[3] : i32 from vector<32xi32>
     %at = llvm.getelementptr %tile[%thread] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i32
@@ -64,6 +64,12 @@ def used_late(before: str, late: str) -> set[str]:
     return {each.kind for each in proof.problems}
 
 
+def is_not_known(before: str, late: str) -> bool:
+    """Whether nothing is said of who uses something then, and perhaps before: it is no race where it has been used."""
+    proof = proof_of("".join((BEGIN, PRODUCT, DONE, TO, ZEROS, before, END, late)), warps=4)
+    return proof.answer == "cannot tell" and "has been used by then" in proof.reason
+
+
 BY_SOME = f"    scf.if %is_warp1 {{ {store('%values', 1)} }}\n"
 
 
@@ -73,7 +79,22 @@ def test_a_use_of_the_turn_before() -> None:
       scf.yield %values : vector<32xi32>
     }}
 """
-    assert used_late(turns, store("%last", 2)) == {"race"}
+    assert is_not_known(turns, store("%last", 2))
+
+
+@pytest.mark.parametrize("is_used_first", (True, False))
+def test_what_is_handed_to_the_next_turn(*, is_used_first: bool) -> None:
+    """Is over when that uses it, not when it is handed over."""
+    zeros = WRITE.replace("%row", "%sums")
+    over = f"    nvvm.barrier\n    scf.if %is_warp0 {{\n{zeros}{WRITE_IS_OVER}    }}\n    nvvm.barrier\n"
+    parts = [over, READ, store("%before", 1)]
+    turns = f"""    %last = scf.for %i = %c0 to %c2 step %c1 iter_args(%before = %zeros) -> (vector<32xi32>) : i32 {{
+{"".join(parts[2:] + parts[:2] if is_used_first else parts)}
+      scf.yield %values : vector<32xi32>
+    }}
+"""
+    proof = proof_of("".join((BEGIN, TO, ZEROS, turns)), warps=4)
+    assert proof.answer == "cannot tell" and "has been used by then" in proof.reason
 
 
 def test_a_value_of_one_of_two_branches() -> None:
@@ -81,12 +102,13 @@ def test_a_value_of_one_of_two_branches() -> None:
       scf.yield %zeros : vector<32xi32>
     }}
 {store("%r", 1)}"""
-    assert used_late(READ + either, store("%values", 2)) == {"race"}
+    assert is_not_known(READ + either, store("%values", 2))
 
 
 def test_what_is_written_over_in_part() -> None:
     part = "    llvm.store %c1, %fragment : i32, !llvm.ptr\n"
-    assert used_late(FRAGMENT + READ + INTO_FRAGMENT + part + BY_SOME, FROM_FRAGMENT) == {"race"}
+    assert used_late(FRAGMENT + READ + INTO_FRAGMENT + part, FROM_FRAGMENT) == {"race"}
+    assert is_not_known(FRAGMENT + READ + INTO_FRAGMENT + part + BY_SOME, FROM_FRAGMENT)
 
 
 @pytest.mark.parametrize(
@@ -98,4 +120,31 @@ def test_what_is_written_over_in_part() -> None:
 )
 def test_uses_that_are_no_stores(use: str) -> None:
     late = f"    %e = vector.extract %values[5] : i32 from vector<32xi32>\n{use}"
-    assert used_late(READ + BY_SOME, late) == {"race"}
+    assert used_late(READ, late) == {"race"}
+    assert is_not_known(READ + BY_SOME, late)
+
+
+AGAIN = """    nvvm.tcgen05.st %row, %made {shape = #nvvm.tcgen05_ldst_shape<shape_32x32b>} : vector<32xi32>
+    nvvm.tcgen05.wait <store>
+"""
+
+
+def test_who_writes_over_it_what_is_made_of_it() -> None:
+    made = "    %made = arith.addi %values, %values : vector<32xi32>\n"
+    assert said(READ, made, AGAIN) == set()
+    assert said(READ, made.replace("%values, %values", "%zeros, %zeros").join((ZEROS, AGAIN))) == {"race"}
+
+
+def test_of_one_nobody_knows_of_another_one_is_known() -> None:
+    """When other warps, in a branch of theirs, use what they load says nothing of who has used what it has loaded."""
+    others = f"""    scf.if %is_warp1 {{
+      %v = scf.for %i = %c0 to %c2 step %c1 iter_args(%before = %zeros) -> (vector<32xi32>) : i32 {{
+        {READ}{store("%before", 1)}
+        scf.yield %values : vector<32xi32>
+      }}
+      {READ_IS_OVER}
+    }} else {{
+      {READ}{USE}
+    }}
+"""
+    assert said(TO, ZEROS, others) == set()
