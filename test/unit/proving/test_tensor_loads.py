@@ -139,7 +139,7 @@ def test_of_one_nobody_knows_of_another_one_is_known() -> None:
     """When other warps, in a branch of theirs, use what they load says nothing of who has used what it has loaded."""
     others = f"""    scf.if %is_warp1 {{
       %v = scf.for %i = %c0 to %c2 step %c1 iter_args(%before = %zeros) -> (vector<32xi32>) : i32 {{
-        {READ}{store("%before", 1)}
+        {store("%before", 1)}{READ}
         scf.yield %values : vector<32xi32>
       }}
       {READ_IS_OVER}
