@@ -19,6 +19,7 @@ import json
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cache
 from pathlib import Path
 
 import numpy
@@ -26,7 +27,8 @@ import numpy
 from cutecc.operations.description import GemmDescription
 from cutecc.operations.machine import machine
 from cutecc.operations.problem_sizes import Problem
-from cutecc.operations.warp_specialized_model import MEASURED, Costs, cycles
+from cutecc.operations.tile import TileDescription
+from cutecc.operations.warp_specialized_model import MEASURED, Costs, Cuts, cycles_of
 
 FIXED = ("box", "lanes")
 """Costs of what is seldom measured: tiles whose N is no multiple of 64, and epilogues that compute functions."""
@@ -46,7 +48,9 @@ class Time:
 
     shape: int
     description: GemmDescription
+    """As it is compiled."""
     problem: Problem
+    """Transposed where the description was."""
     slices: int
     microseconds: float
 
@@ -54,27 +58,45 @@ class Time:
 def read(times: Path, kernels: Path) -> list[Time]:
     """The measurements of kernels that are described."""
     described = {
-        name: GemmDescription.from_json(each["desc"]).compiled()
-        for name, each in json.loads(kernels.read_text()).items()
+        name: GemmDescription.from_json(each["desc"]) for name, each in json.loads(kernels.read_text()).items()
     }
-    return [
-        Time(index, described[name], Problem(m, n, k, batches), slices, microseconds)
-        for index, each in enumerate(json.loads(times.read_text()))
-        for batches, m, n, k in [each["shape"]]
-        for name, slices, microseconds in each["times"]
-        if name in described and described[name].family == "sm90"
-    ]
+    found: list[Time] = []
+    for index, each in enumerate(json.loads(times.read_text())):
+        batches, m, n, k = each["shape"]
+        problem = Problem(m, n, k, batches)
+        for name, slices, microseconds in each["times"]:
+            if (one := described.get(name)) is not None and one.family == "sm90":
+                sizes = problem.transposed() if one.is_compiled_transposed else problem
+                found.append(Time(index, one.compiled(), sizes, slices, microseconds))
+    return found
 
 
 def estimates(times: Sequence[Time], costs: Costs, clock: float) -> numpy.ndarray:
     """Microseconds at a clock of so many cycles each."""
-    counts = {each.description.target: machine(each.description.target).multiprocessors for each in times}
-    return numpy.array(
-        [
-            cycles(each.description, each.problem, counts[each.description.target], each.slices, costs) / clock
-            for each in times
-        ]
-    )
+    found = numpy.zeros(len(times))
+    for description, cuts, sizes, slices, places in _together(tuple(times)):
+        multiprocessors = machine(description.target).multiprocessors
+        found[places] = cycles_of(description, cuts, sizes, multiprocessors, slices, costs) / clock
+    return found
+
+
+@cache
+def _together(times: tuple[Time, ...]) -> list[tuple[GemmDescription, Cuts, Problem, numpy.ndarray, numpy.ndarray]]:
+    """Those that differ in tile and sizes alone, as the model takes them at once, and where they were."""
+    groups: dict[GemmDescription, list[int]] = {}
+    for place, each in enumerate(times):
+        groups.setdefault(each.description.with_tile(_ANY_TILE), []).append(place)
+    found: list[tuple[GemmDescription, Cuts, Problem, numpy.ndarray, numpy.ndarray]] = []
+    for description, places in groups.items():
+        own = [times[place] for place in places]
+        sizes = numpy.array([(each.problem.m, each.problem.n, each.problem.k, each.problem.batches) for each in own])
+        slices = numpy.array([each.slices for each in own])
+        cuts = Cuts.of(description, [each.description.tile for each in own])
+        found.append((description, cuts, Problem(*sizes.T), slices, numpy.array(places)))  # type: ignore[arg-type]
+    return found
+
+
+_ANY_TILE = TileDescription((64, 64, 64), 2, (1, 1, 1))
 
 
 def fit(times: Sequence[Time], costs: Costs, clock: float) -> Costs:

@@ -24,6 +24,7 @@ from operations_results import Found, Results, Timed
 from cutecc.benchmarking.running import current_stream
 from cutecc.errors import Error
 from cutecc.operations import Gemm, load
+from cutecc.operations.description import SPLIT_K_MODES
 from cutecc.operations.tile_model import slices as usual_slices
 from cutecc.runtime.timing import measure, warm_up
 from cutecc.runtime.workspace import Workspace
@@ -112,9 +113,13 @@ def describe(op: Any, contest: AnyContest) -> str:
     tile = description.tile
     words = ["×".join(map(str, tile.threadblock))]
     words.append(tile.schedule if description.family == "sm90" else "×".join(map(str, tile.warps)) + " warps")
-    words += [f"cluster {tile.cluster[0]}×{tile.cluster[1]}"] if tile.cluster != (1, 1) else []
+    words += ["swapped"] if tile.swapped else []
+    if description.mode == "split_k_cluster":
+        words.append(f"split-K {math.prod(tile.cluster)} in a cluster")
+    elif tile.cluster != (1, 1):
+        words.append(f"cluster {tile.cluster[0]}×{tile.cluster[1]}")
     words += [description.swizzle] if description.swizzle != "identity1" else []
-    if description.mode.startswith("split_k"):
+    if description.mode in SPLIT_K_MODES:
         count = f" {usual_slices(description, contest.problem)}" if isinstance(contest, Product) else ""
         words.append(f"{description.mode.removeprefix('split_k_')} split-K{count}")
     if not isinstance(op, Gemm) and (iterator := getattr(op.description, "iterator", "optimized")) != "optimized":

@@ -36,8 +36,9 @@ _NEAR_MODES = {
     "gemm": ("batched",),
     "batched": ("array", "gemm"),
     "array": ("batched", "gemm"),
-    "split_k_serial": ("split_k_parallel", "gemm"),
-    "split_k_parallel": ("split_k_serial", "gemm"),
+    "split_k_serial": ("split_k_parallel", "split_k_cluster", "gemm"),
+    "split_k_parallel": ("split_k_serial", "split_k_cluster", "gemm"),
+    "split_k_cluster": ("split_k_serial", "split_k_parallel", "gemm"),
 }
 
 

@@ -9,6 +9,8 @@ from itertools import product
 from math import log2
 from typing import Any, cast
 
+import numpy as np
+
 from cutecc.errors import UsageError
 from cutecc.operations.any_description import AnyDescription
 from cutecc.operations.description import (
@@ -25,13 +27,15 @@ from cutecc.operations.fitting_instructions import fitting_instructions
 from cutecc.operations.instruction import UNITS, Arithmetic, MathInstruction, Unit, as_instruction
 from cutecc.operations.instruction_set import KINDS, memory_type
 from cutecc.operations.kernels.family import TilePart
+from cutecc.operations.kernels.sm90 import INSTRUCTION_M
 from cutecc.operations.operand import Layout, Operand, as_operand
 from cutecc.operations.rules import RESULTS
 from cutecc.operations.swizzle import Swizzle
 from cutecc.operations.tile import Schedule, TileDescription, TileRequest
-from cutecc.operations.tile_model import LARGE, Problem, cycles, machine
+from cutecc.operations.tile_model import LARGE, Problem, cycles, cycles_of, machine
 from cutecc.operations.tile_rules import WGMMA_TILE_BYTES, shared_memory
 from cutecc.operations.validity import Verdict, check, refusal
+from cutecc.operations.wgmma_tiles import SUMS, WAYS, wgmma_tiles
 from cutecc.operations.words import known_word, of_kind, shown, whole_number
 from cutecc.target import Target
 
@@ -42,9 +46,9 @@ _WARP_GRIDS = ((2, 2), (2, 4), (4, 2), (1, 4), (4, 1), (2, 1), (1, 2), (1, 1))
 _THREAD_TILES = ((8, 8), (8, 4), (4, 8), (4, 4), (4, 2), (2, 4), (2, 2))
 _WGMMA_COLUMNS = (256, 224, 192, 160, 128, 112, 96, 80, 64, 48, 32, 16, 8)
 """Of 8 to 256 in steps of 8. TMA writes D best in 64 of them, well in 32 or 16."""
-_WGMMA_SUMS = 128 * 128
-"""Accumulators of a warpgroup that leave its threads registers for an epilogue: 128 of them."""
 _WGMMA_CLUSTERS = ((1, 2), (2, 1), (1, 1))
+_MOST_SWAPPED = 256
+"""Rows of D that may be the columns of one `wgmma`."""
 ORDERS: tuple[Swizzle, ...] = ("identity1", "identity2", "identity4", "identity8", "horizontal")
 """Of the tiles of one matrix."""
 _FEW_STAGES = 3
@@ -224,6 +228,8 @@ def by_other_means(description: GemmDescription, modes: Sequence[Mode]) -> list[
     ]
 
 
+Ranked = tuple[float, GemmDescription]
+"""An estimated time, and what has it."""
 _ANY_TILE = TileDescription((64, 64, 64), 2, (2, 2, 1))
 
 
@@ -231,13 +237,49 @@ def _ranked(
     described: GemmDescription, request: TileRequest, problem: Problem, most: int = MOST_TILES
 ) -> list[GemmDescription]:
     """The valid descriptions with the tiles that are asked for, the one with the least estimated time first."""
-    turned = described.is_compiled_transposed
-    if turned:
-        request, problem = request.transposed(), problem.transposed()
-    valid = _valid(described.compiled(), request)
-    estimated = sorted((cycles(each, problem), index) for index, each in enumerate(valid))
-    found = [valid[index] for _, index in estimated[:most]]
-    return [each.transposed() for each in found] if turned else found
+    found: list[Ranked] = []
+    for each in _oriented(described, request, problem):
+        turned = each.is_compiled_transposed
+        asked, sizes = (request.transposed(), problem.transposed()) if turned else (request, problem)
+        best = (_best_of_wgmma if each.family == "sm90" else _best)(each.compiled(), asked, sizes, most)
+        found += [(estimate, one.transposed() if turned else one) for estimate, one in best]
+    found.sort(key=lambda entry: entry[0])
+    return [each for _, each in found[:most]]
+
+
+def _best(compiled: GemmDescription, request: TileRequest, problem: Problem, most: int) -> list[Ranked]:
+    """The valid descriptions of what is compiled that have the least estimated times."""
+    found = [(cycles(each, problem), each) for each in _valid(compiled, request)]
+    return sorted(found, key=lambda entry: entry[0])[:most]
+
+
+def _best_of_wgmma(compiled: GemmDescription, request: TileRequest, problem: Problem, most: int) -> list[Ranked]:
+    """The same of `wgmma`, which has so many tiles that only the best are looked at whether they are valid."""
+    offered = wgmma_tiles(compiled, request)
+    if not offered.tiles:
+        return []
+    estimated = cycles_of(compiled, offered.cuts, problem)
+    found: list[Ranked] = []
+    for index in np.argsort(estimated, kind="stable"):
+        candidate = compiled.with_tile(offered.tile(index))
+        if refusal(candidate) is None:
+            found.append((float(estimated[index]), candidate))
+            if len(found) == most:
+                break
+    return found
+
+
+def _oriented(described: GemmDescription, request: TileRequest, problem: Problem) -> list[GemmDescription]:
+    """A description whose tile is to be chosen: as is asked for, and else swapped too where rows are few."""
+    swapped = replace(described, tile=replace(described.tile, swapped=True))
+    if request.swapped is not None:
+        return [swapped if request.swapped else described]
+    if described.instruction.unit != "wgmma":
+        return [described]
+    axis = 0 if described.d.is_along_rows else 1
+    if request.threadblock:
+        return [swapped if request.threadblock[axis] < INSTRUCTION_M else described]
+    return [described, swapped] if (problem.m, problem.n)[axis] <= _MOST_SWAPPED else [described]
 
 
 @lru_cache(maxsize=256)
@@ -257,7 +299,7 @@ def tiles(compiled: GemmDescription, request: TileRequest) -> Iterator[TileDescr
     for threadblock, warps, cluster, schedule in _cuts(compiled, request):
         if request.threadblock is None and max(threadblock[:2]) > 512:
             continue
-        tile = TileDescription(threadblock, request.stages or 2, warps, cluster, schedule)
+        tile = TileDescription(threadblock, request.stages or 2, warps, cluster, schedule, compiled.tile.swapped)
         if not request.allows(tile):
             continue
         if request.stages:
@@ -297,15 +339,10 @@ def _cuts(compiled: GemmDescription, request: TileRequest) -> Iterator[_Cut]:
 def _wgmma_cuts(compiled: GemmDescription, request: TileRequest) -> Iterator[_Cut]:
     k = WGMMA_TILE_BYTES * 8 // compiled.a.bits
     clusters = [request.cluster] if request.cluster else _WGMMA_CLUSTERS
-    ways: tuple[tuple[Schedule, int, int], ...] = (
-        *(("cooperative", 2, 256), ("cooperative", 2, 128), ("pingpong", 2, 128)),
-        # One computing warpgroup before two that take turns: equally fast where a block has but one tile, or faster.
-        *(("cooperative", 1, 64), ("pingpong", 2, 64)),
-    )
-    for (schedule, groups, m), n, cluster in product(ways, _WGMMA_COLUMNS, clusters):
+    for (schedule, groups, m), n, cluster in product(WAYS, _WGMMA_COLUMNS, clusters):
         threadblock = (m, n, k)
         rows = m if schedule == "pingpong" else m // groups
-        if rows * n > _WGMMA_SUMS and request.threadblock is None:
+        if rows * n > SUMS and request.threadblock is None:
             continue
         if request.threadblock and request.threadblock[0] == m and n == _WGMMA_COLUMNS[0]:
             threadblock = request.threadblock
@@ -324,7 +361,7 @@ def _modes(mode: Mode | None, problem: Problem | None) -> list[Mode]:
         return [mode]
     if problem is None:
         return ["gemm"]
-    return ["batched"] if problem.batches > 1 else ["gemm", *SPLIT_K_MODES]
+    return ["batched"] if problem.batches > 1 else ["gemm", *SPLIT_K_MODES, "split_k_cluster"]
 
 
 def usual_swizzle(description: GemmDescription, problem: Problem) -> Swizzle:
@@ -355,7 +392,8 @@ def _as_asked(described: Sequence[GemmDescription], request: TileRequest) -> Gem
     Raises `UsageError` with the reason and the nearest valid one where there is no kernel for it.
     """
     free = free_parts(request)
-    return as_asked(check(filled_in(each, request), free) for each in described)
+    oriented = [one for each in described for one in _oriented(each, request, LARGE)]
+    return as_asked(check(filled_in(each, request), free) for each in oriented)
 
 
 def free_parts(request: TileRequest) -> frozenset[TilePart]:

@@ -24,13 +24,15 @@ from cutecc.target import Target
 
 Family = Literal["simt", "sm80", "sm90"]
 """Kernels that share their code: the file of this name in `cutecc/operations/kernels/`."""
-Mode = Literal["gemm", "batched", "array", "split_k_serial", "split_k_parallel"]
+Mode = Literal["gemm", "batched", "array", "split_k_serial", "split_k_parallel", "split_k_cluster"]
 """`gemm`: one product. `batched`: matrices at a constant distance. `array`: an array of pointers to matrices.
-`split_k_serial`: slices of K add up in turns. `split_k_parallel`: a second kernel adds them up."""
+`split_k_serial`: slices of K add up in turns. `split_k_parallel`: a second kernel adds them up. `split_k_cluster`: each
+block of a cluster has a slice, and the first adds them up."""
 
 MODES: tuple[Mode, ...] = get_args(Mode)
 BATCH_MODES: tuple[Mode, ...] = ("batched", "array")
 SPLIT_K_MODES: tuple[Mode, ...] = ("split_k_serial", "split_k_parallel")
+"""Those in which a call says into how many slices."""
 FAMILIES: dict[str, Family] = {"simt": "simt", "tensor_op": "sm80", "wgmma": "sm90"}
 
 _LETTERS = {"row": "t", "column": "n", "row_interleaved32": "r", "column_interleaved32": "c"}
@@ -82,9 +84,10 @@ class GemmDescription:
     def is_compiled_transposed(self) -> bool:
         """Whether kernels compute it as `transposed()`: they write along rows of D, so a column-major D is such a Dᵀ.
 
-        Who launches then exchanges A with B, M with N, and both extents of every other matrix; vectors stay.
+        A swapped tile is the other way round. Who launches what is transposed exchanges A with B, M with N, and both
+        extents of every other matrix; vectors stay.
         """
-        return not self.d.is_along_rows
+        return self.d.is_along_rows == self.tile.swapped
 
     def compiled(self) -> GemmDescription:
         """What a kernel is built from: this, or `transposed()` when `is_compiled_transposed`."""
@@ -145,6 +148,7 @@ class GemmDescription:
         words.append("w" + "x".join(map(str, tile.warps)))
         if tile.cluster != (1, 1):
             words.append("c" + "x".join(map(str, tile.cluster)))
+        words += ["swapped"] if tile.swapped else []
         usual = ("multistage", "multiply_add", "identity1", "gemm")
         words += [
             word for word in (tile.schedule, instruction.arithmetic, self.swizzle, self.mode) if word not in usual

@@ -285,7 +285,8 @@ def ranked(
     found: list[tuple[float, int, GemmDescription]] = []
     matrices = request.a, request.b, request.d
     instructions = _instructions(request, target, arithmetics)
-    modes: tuple[Mode, ...] = (request.mode, *(SPLIT_K_MODES if split and request.mode == "gemm" else ()))
+    splits: tuple[Mode, ...] = (*SPLIT_K_MODES, "split_k_cluster") if split and request.mode == "gemm" else ()
+    modes: tuple[Mode, ...] = (request.mode, *splits)
     for instruction in instructions:
         graph = request.epilogue(epilogue, operands, instruction.accumulator)
         for mode in modes:
@@ -293,7 +294,7 @@ def ranked(
                 described = candidates.described(target, instruction, matrices, request.c, graph, mode)
                 for each in candidates.with_tiles([described], problem):
                     # Not to split K is what the mode without slices is for.
-                    if mode == request.mode or slices(each, problem) > 1:
+                    if mode not in SPLIT_K_MODES or mode == request.mode or slices(each, problem) > 1:
                         found.append((cycles(each, problem), len(found), each))
     if not found:  # says why
         graph = request.epilogue(epilogue, operands, instructions[0].accumulator)

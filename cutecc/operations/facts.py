@@ -50,6 +50,7 @@ def _of_product(description: GemmDescription) -> dict[str, Fact]:
         "arithmetic": instruction.arithmetic,
         "stages": tile.stages,
         "schedule": tile.schedule,
+        "swapped": tile.swapped,
         "swizzle": description.swizzle,
         "mode": description.mode,
         "epilogue": description.epilogue.name or "identity",

@@ -23,6 +23,8 @@ _TILE = 500
 """Cycles between the tiles of a block or a persistent one."""
 _STEP = 30
 """Cycles of a step along K in which nothing is multiplied."""
+_TURN = 500
+"""Cycles from the end of a slice until the next one of its tile goes on."""
 _LAUNCH = 8000
 """Cycles until a second kernel has begun."""
 _WORKING_REGISTERS = 96
@@ -43,6 +45,9 @@ def cycles(description: GemmDescription, problem: Problem, multiprocessors: int,
     main = steps * (_step_cycles(description, gpu, together) + _STEP) + _TILE
     out = _epilogue_bytes(description, split) / GLOBAL_BYTES
     total = _LAUNCH + busiest * main + rounds * (_START + out) + (busiest - rounds) * out * 0.5
+    if description.mode == "split_k_serial":
+        # One writes its sums, then the other reads them: at twice an SM's share of the memory, which few use at once.
+        total += (split - 1) * (2 * m * n * 4 / (2 * GLOBAL_BYTES) + _TURN)
     if description.mode == "split_k_parallel":
         total += _LAUNCH + problem.m * problem.n * 4 * split * 2 / multiprocessors / GLOBAL_BYTES
     return total

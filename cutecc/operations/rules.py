@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from cutecc.operations.description import BATCH_MODES, SPLIT_K_MODES, GemmDescription, matched
+from cutecc.operations.description import BATCH_MODES, GemmDescription, matched
 from cutecc.operations.epilogue.graph import Epilogue
 from cutecc.operations.epilogue.values import Input, Output
 from cutecc.operations.instruction_set import (
@@ -214,7 +214,11 @@ def modes(description: GemmDescription) -> Refusal | None:
         return Refusal(reason, ("instruction", "mode"))
     if description.swizzle == "batched" and mode not in BATCH_MODES:
         return Refusal(f"the swizzle batched needs a batch, and the mode is {mode}", ("swizzle", "mode"))
-    if mode in SPLIT_K_MODES and instruction.accumulator == "f16":
+    if mode == "split_k_cluster" and instruction.unit != "wgmma":
+        return Refusal(
+            f"slices of K are of clusters of wgmma, and {instruction.unit} has none", ("mode", "instruction")
+        )
+    if mode.startswith("split_k") and instruction.accumulator == "f16":
         return Refusal(f"{mode} adds up partial sums, for which f16 is too narrow", ("accumulator", "mode"))
     return None
 

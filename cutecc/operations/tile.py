@@ -9,6 +9,7 @@ from cutecc.errors import UsageError
 from cutecc.operations.words import (
     extents,
     known_word,
+    of_kind,
     positive_integer,
     shown,
     text_of,
@@ -22,6 +23,7 @@ Schedule = Literal["multistage", "cooperative", "pingpong"]
 
 SCHEDULES: tuple[Schedule, ...] = get_args(Schedule)
 _KEYS = ("stages", "warps", "cluster", "schedule")
+_SWAPPED = "swapped"
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,8 @@ class TileDescription:
     cluster: tuple[int, int] = (1, 1)
     """Threadblocks along M and N that share what they load."""
     schedule: Schedule = "multistage"
+    swapped: bool = False
+    """Whether the rows of D are columns of a `wgmma`, and the columns its rows, of which it has 64: for few rows."""
 
     def __post_init__(self) -> None:
         for part in _PARTS:
@@ -55,11 +59,12 @@ class TileDescription:
                 hints=["for example 128x128x32:stages=3:warps=2x2x1"],
             )
         cluster, schedule = request.cluster or (1, 1), request.schedule or "multistage"
-        return cls(request.threadblock, request.stages, request.warps, cluster, schedule)
+        return cls(request.threadblock, request.stages, request.warps, cluster, schedule, bool(request.swapped))
 
     def __str__(self) -> str:
         threadblock, warps, cluster = ("x".join(map(str, getattr(self, part))) for part in _NAMES)
-        return f"{threadblock}:stages={self.stages}:warps={warps}:cluster={cluster}:schedule={self.schedule}"
+        text = f"{threadblock}:stages={self.stages}:warps={warps}:cluster={cluster}:schedule={self.schedule}"
+        return f"{text}:{_SWAPPED}" if self.swapped else text
 
     def transposed(self) -> TileDescription:
         """M and N exchanged."""
@@ -75,6 +80,7 @@ class TileRequest:
     warps: tuple[int, int, int] | None = None
     cluster: tuple[int, int] | None = None
     schedule: Schedule | None = None
+    swapped: bool | None = None
 
     def __post_init__(self) -> None:
         for part in _PARTS:
@@ -108,7 +114,7 @@ def checked_tile(tile: TileDescription | TileRequest | str) -> TileDescription |
 
 
 _Tile = TypeVar("_Tile", TileDescription, TileRequest)
-_PARTS = ("threadblock", *_KEYS)
+_PARTS = ("threadblock", *_KEYS, _SWAPPED)
 _NAMES = {"threadblock": "MNK", "warps": "MNK", "cluster": "MN"}
 """What the sizes of a part are of."""
 
@@ -122,6 +128,8 @@ def _checked(part: str, value: object) -> object:
     """The value of a part as tiles have it; `UsageError` for one of another type."""
     if part == "stages":
         return whole_number(value, "the number of stages")
+    if part == _SWAPPED:
+        return of_kind(value, bool, "whether a tile is swapped")
     if part == "schedule":
         return known_word(value, SCHEDULES, "schedule")  # type: ignore[arg-type]  # checked there
     return whole_numbers(value, _NAMES[part], f"a tile's {part}")
@@ -132,7 +140,9 @@ def _read(word: str) -> tuple[str, object]:
     if not equals:
         if word[0].isdigit():
             return "threadblock", extents(word, "MNK", "a threadblock")
-        return "schedule", known_word(word, (*SCHEDULES, *(f"{key}=…" for key in _KEYS)), "part of a tile")
+        if word == _SWAPPED:
+            return _SWAPPED, True
+        return "schedule", known_word(word, (*SCHEDULES, _SWAPPED, *(f"{key}=…" for key in _KEYS)), "part of a tile")
     key = known_word(key, _KEYS, "part of a tile")
     if key == "stages":
         return key, positive_integer(value, "the number of stages")

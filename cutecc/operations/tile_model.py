@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from math import ceil
 
+import numpy as np
+
 from cutecc.operations import multistage_model, warp_specialized_model
 from cutecc.operations.description import SPLIT_K_MODES, GemmDescription
-from cutecc.operations.machine import GLOBAL_BYTES, Machine, machine
+from cutecc.operations.machine import Machine, machine
 from cutecc.operations.problem_sizes import LARGE, Problem
+from cutecc.operations.warp_specialized_model import Cuts
 
-__all__ = ["LARGE", "Machine", "Problem", "cycles", "has_few_tiles", "machine", "slices"]
+__all__ = ["LARGE", "Machine", "Problem", "cycles", "cycles_of", "has_few_tiles", "machine", "slices"]
 
 _TILE = 128
 """M and N of a tile of usual size."""
@@ -21,8 +24,9 @@ _FEWEST_STEPS = 4
 """Along K in a slice."""
 _ENOUGH = 3
 """Tiles for every SM, beside which slices would gain nothing."""
-_TURN = 500
-"""Cycles from the end of a slice until the next one of its tile goes on."""
+_SLICES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
+_ROUNDS = (1, 2, 3, 4)
+"""How often slices may fill all SMs."""
 
 
 def has_few_tiles(problem: Problem, target: str) -> bool:
@@ -46,6 +50,29 @@ def cycles(
     return min(_estimates(description, problem, multiprocessors, split))[0]
 
 
+def cycles_of(compiled: GemmDescription, cuts: Cuts, problem: Problem) -> np.ndarray:
+    """Estimated cycles of what is compiled for `wgmma` with each of some tiles; the problem has M and N as compiled."""
+    gpu = machine(compiled.target).multiprocessors
+    if min(problem.m, problem.n, problem.batches) < 1:
+        return np.zeros(len(cuts.m))
+    if compiled.mode not in SPLIT_K_MODES:
+        return warp_specialized_model.cycles_of(compiled, cuts, problem, gpu, 1)
+    clusters = -(-problem.m // (cuts.m * cuts.along_m)) * -(-problem.n // (cuts.n * cuts.along_n))
+    at_once = np.maximum(1, gpu // cuts.blocks)
+    steps = -(-problem.k // cuts.k)
+    most = np.where(clusters >= _ENOUGH * at_once, 1, np.clip(steps // _FEWEST_STEPS, 1, _MOST_SLICES))
+    filling = [rounds * at_once // clusters for rounds in _ROUNDS]
+    best = np.full(len(cuts.m), np.inf)
+    for split in (*_SLICES, *filling):
+        allowed = (split >= 1) & (split <= most)
+        if not np.any(allowed):
+            continue
+        number = np.maximum(split, 1)
+        found = warp_specialized_model.cycles_of(compiled, cuts, problem, gpu, number)
+        best = np.where(allowed, np.minimum(best, found), best)
+    return best
+
+
 def _estimates(
     description: GemmDescription, problem: Problem, multiprocessors: int | None, split: int | None = None
 ) -> list[tuple[float, int]]:
@@ -57,7 +84,7 @@ def _estimates(
     gpu = multiprocessors or machine(description.target).multiprocessors
     model = warp_specialized_model if description.family == "sm90" else multistage_model
     counts = [split] if split else _counts(description, problem, gpu)
-    return [(model.cycles(description, problem, gpu, each) + _turns(description, each), each) for each in counts]
+    return [(model.cycles(description, problem, gpu, each), each) for each in counts]
 
 
 def _counts(description: GemmDescription, problem: Problem, multiprocessors: int) -> list[int]:
@@ -70,14 +97,5 @@ def _counts(description: GemmDescription, problem: Problem, multiprocessors: int
     if clusters >= _ENOUGH * at_once:
         return [1]
     most = max(1, min(_MOST_SLICES, ceil(problem.k / k) // _FEWEST_STEPS))
-    filling = (rounds * at_once // clusters for rounds in (1, 2, 3, 4))
-    return sorted({each for each in (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, *filling) if 1 <= each <= most})
-
-
-def _turns(description: GemmDescription, split: int) -> float:
-    """What slices that add up in turns wait for each other."""
-    if description.mode != "split_k_serial":
-        return 0.0
-    m, n, _ = description.tile.threadblock
-    # One writes its sums, then the other reads them: at twice an SM's share of the memory, which few use at once.
-    return (split - 1) * (2 * m * n * 4 / (2 * GLOBAL_BYTES) + _TURN)
+    filling = (rounds * at_once // clusters for rounds in _ROUNDS)
+    return sorted({each for each in (*_SLICES, *filling) if 1 <= each <= most})

@@ -112,6 +112,14 @@ def _wgmma_depth(description: GemmDescription) -> Refusal | None:
     return Refusal(reason, ("tile.k", "instruction", "a.dtype"))
 
 
+def orientation(description: GemmDescription) -> Refusal | None:
+    """Rows and columns are exchanged for wgmma, whose rows are 64."""
+    unit = description.instruction.unit
+    if not description.tile.swapped or unit == "wgmma":
+        return None
+    return Refusal(f"a swapped tile is of wgmma, not of {unit}", ("instruction",))
+
+
 def contiguous_run(description: GemmDescription, name: str) -> Refusal | None:
     """What is contiguous of a tile of A or B, where the kernel reads it, is a multiple of 16 bytes."""
     m, n, k = description.tile.threadblock

@@ -109,6 +109,7 @@ def _short(described: Description) -> str:
     words = ["x".join(map(str, tile.threadblock)), f"s{tile.stages}", "x".join(map(str, tile.warps))]
     words.append(description.instruction.unit)
     words += ["c" + "x".join(map(str, tile.cluster))] if tile.cluster != (1, 1) else []
+    words += ["swapped"] if tile.swapped else []
     words += [each for each in (tile.schedule, description.swizzle) if each not in ("multistage", "identity1")]
     words += [description.mode] if description.mode.startswith("split") else []
     words += [described.iterator] if isinstance(described, ConvolutionDescription) else []

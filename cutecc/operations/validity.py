@@ -27,6 +27,7 @@ RULES: tuple[Rule, ...] = (
     rules.results,
     rules.epilogue_fits,
     rules.modes,
+    tile_rules.orientation,
     tile_rules.schedule,
     tile_rules.cluster,
     tile_rules.stages,
@@ -107,7 +108,8 @@ def as_asked(reason: str, description: GemmDescription) -> str:
     """The reason why what is compiled of a description is refused, in terms of the description."""
     if not description.is_compiled_transposed:
         return reason
-    return f"a {rules.LAYOUT_WORDS[description.d.layout]} D is computed as Dᵀ = Bᵀ Aᵀ, and of that, {reason}"
+    whose = "a swapped tile" if description.tile.swapped else f"a {rules.LAYOUT_WORDS[description.d.layout]} D"
+    return f"{whose} is computed as Dᵀ = Bᵀ Aᵀ, and of that, {reason}"
 
 
 def with_free(description: GemmDescription, found: GemmDescription, free: frozenset[TilePart]) -> GemmDescription:
@@ -164,6 +166,7 @@ def _parts(description: GemmDescription) -> dict[str, str]:
         "warps": "x".join(map(str, tile.warps)),
         "cluster": "x".join(map(str, tile.cluster)),
         "schedule": tile.schedule,
+        "swapped": str(tile.swapped).lower(),
         "swizzle": description.swizzle,
         "mode": description.mode,
     }

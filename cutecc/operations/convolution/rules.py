@@ -85,6 +85,8 @@ def interleaved(description: ConvolutionDescription) -> OwnRefusal | None:
 def product_mode(description: ConvolutionDescription) -> OwnRefusal | None:
     """Groups are the batch of a convolution."""
     mode = description.gemm.mode
+    if description.gemm.tile.swapped:
+        return OwnRefusal("tiles of convolutions are not swapped", ())
     if mode in ("gemm", *SPLIT_K_MODES):
         return None
     return OwnRefusal(f"the product of a convolution is of mode gemm, or splits K, not {mode}", ("mode",))

@@ -31,8 +31,10 @@ def mode(description: GroupedDescription) -> Refusal | None:
 
 
 def layouts(description: GroupedDescription) -> Refusal | None:
-    """Nothing is interleaved."""
+    """Nothing is interleaved, nor swapped."""
     gemm = description.gemm
+    if gemm.tile.swapped:
+        return Refusal("tiles of groups are not swapped", ())
     for name, operand in (("A", gemm.a), ("B", gemm.b), ("C", gemm.c), ("D", gemm.d)):
         if operand is not None and operand.is_interleaved:
             part: Part = f"{name.lower()}.layout"  # type: ignore[assignment]  # one of its names

@@ -10,7 +10,9 @@ import cutlass
 from cutlass import cute
 from cutlass.cute.nvgpu import cpasync, warpgroup
 
+from cutecc.operations.description import GemmDescription
 from cutecc.operations.kernels import sm90
+from cutecc.operations.kernels.cluster_sums import ClusterSums
 from cutecc.operations.kernels.operand_copies import operand_copies
 from cutecc.operations.kernels.operand_copies_kernel import OperandCopies
 from cutecc.operations.kernels.outgoing_boxes import OutgoingBoxes
@@ -39,9 +41,15 @@ class Task(NamedTuple):
 class Sm90Gemm(Sm90Stages):
     """The kernel of one description; `sm90.py` says how it works."""
 
+    def __init__(self, description: GemmDescription):
+        super().__init__(description)
+        self.gathering = None
+        if self.slices > 1:
+            self.gathering = ClusterSums(self.slices, self.warpgroups * WARPGROUP, self.accumulator)
+
     def launch(self, problem, a, b, operands, workspace, slices, multiprocessors, stream) -> None:
         """As many clusters as the GPU holds at once, or as there is work for."""
-        along_m, along_n = self.cluster
+        along_x, along_y = self.blocks
         if cutlass.const_expr(operand_copies(self.description)):
             a, b = OperandCopies(self.description).launch(problem, a, b, workspace, slices, stream)
         target = None
@@ -50,13 +58,13 @@ class Sm90Gemm(Sm90Stages):
         transfers = self.transfers(problem, a, b, target)
         tasks = self.tasks(problem, slices)
         if cutlass.const_expr(is_persistent(self.description)):
-            tasks = cutlass.min(tasks, multiprocessors // (along_m * along_n))
+            tasks = cutlass.min(tasks, sm90.clusters_at_once(along_x * along_y, multiprocessors))
         self.start(problem, transfers, operands, workspace, slices, tasks, stream)
 
     def start(self, problem, transfers, operands, workspace, slices, clusters, stream) -> None:
         """Launch the kernel with so many clusters."""
         (tma_a, a, a_layout), (tma_b, b, b_layout), (tma_d, d, d_layout) = transfers
-        along_m, along_n = self.cluster
+        along_x, along_y = self.blocks
         tiled_mma = make_tiled_mma(self.description, self.columns)
         box_mma = make_tiled_mma(self.description, self.box[1])
         self.kernel(
@@ -64,9 +72,9 @@ class Sm90Gemm(Sm90Stages):
             *(operands, workspace, slices),
         ).launch(
             # Of a grid's extents only the first may exceed 65,535.
-            grid=(along_m * clusters, along_n, 1),
+            grid=(along_x * clusters, along_y, 1),
             block=(sm90.block_threads(self.description), 1, 1),
-            cluster=(along_m, along_n, 1),
+            cluster=(along_x, along_y, 1),
             min_blocks_per_mp=1,
             stream=stream,
             use_pdl=True,
@@ -115,12 +123,15 @@ class Sm90Gemm(Sm90Stages):
         full = allocator.allocate_array(cutlass.Int64, self.stages)
         empty = allocator.allocate_array(cutlass.Int64, self.stages)
         turns = allocator.allocate_array(cutlass.Int64, 2)
+        gathered = self.gathering.allocate(allocator, self.rows * self.tile[1] // WARPGROUP) if self.gathering else None
         beside = self.allocate_beside(allocator)
         staged_a = self.allocate(allocator, self.description.a.dtype, a_layout)
         staged_b = self.allocate(allocator, self.description.b.dtype, b_layout)
         staged_d = None
         if cutlass.const_expr(self.result is not None):
             staged_d = self.allocate(allocator, self.result.dtype, d_layout)
+        if cutlass.const_expr(self.gathering is not None):
+            self.gathering.initialize(gathered, thread)
         self.initialize(full, empty, turns, thread)
 
         # What runs before this launch may still write what is read here; from here on the next may start to get ready.
@@ -140,12 +151,17 @@ class Sm90Gemm(Sm90Stages):
                 cute.arch.setmaxregister_increase(self.registers[1])
             staged, barriers, out = (staged_a, staged_b, beside), (full, empty, turns), (tma_d, d, staged_d, box_mma)
             place = (thread - WARPGROUP, group - 1)
-            self.consume(problem, slices, tiled_mma, staged, barriers, operands, out, workspace, *place)
+            self.consume(problem, slices, tiled_mma, staged, barriers, gathered, operands, out, workspace, *place)
 
     def turn(self):
         """The index of this block's cluster, and how many clusters take turns."""
         (x, _, _), (blocks, _, _) = cute.arch.block_idx(), cute.arch.grid_dim()
-        return x // self.cluster[0], blocks // self.cluster[0]
+        return x // self.blocks[0], blocks // self.blocks[0]
+
+    def slice_of_block(self):
+        """Which slice of K this block of a cluster has."""
+        x, _, _ = cute.arch.block_idx()
+        return x % self.slices
 
     def steps(self, problem, batch):
         """How many steps along K the tiles of a batch have."""
@@ -159,7 +175,10 @@ class Sm90Gemm(Sm90Stages):
         whole = self.tasks(problem, None)
         m, n, batch = self.rasterization.split(position % whole, self.tiled(problem))
         slice_index = position // whole
-        first, steps = slice_of(self.steps(problem, batch), slices, slice_index)
+        if cutlass.const_expr(self.gathering is None):
+            first, steps = slice_of(self.steps(problem, batch), slices, slice_index)
+        else:
+            first, steps = slice_of(self.steps(problem, batch), self.slices, self.slice_of_block())
         return Task(m * along_m + block_m, n * along_n + block_n, batch, slice_index, first, steps)
 
     def begin(self, index, problem):
@@ -210,7 +229,7 @@ class Sm90Gemm(Sm90Stages):
         return stage, phase
 
     @cute.jit
-    def consume(self, problem, slices, tiled_mma, staged, barriers, operands, out, workspace, thread, group):
+    def consume(self, problem, slices, tiled_mma, staged, barriers, gathered, operands, out, workspace, thread, group):
         """Multiply tile after tile, and run the epilogue of each; a warpgroup runs this."""
         (staged_a, staged_b, beside), (full, empty, turns) = staged, barriers
         cluster, clusters = self.turn()
@@ -222,7 +241,7 @@ class Sm90Gemm(Sm90Stages):
         sums = cute.make_rmem_tensor(tiled_mma.partition_shape_C((self.rows, self.tile[1])), self.accumulator)
 
         stage, phase, stride = cutlass.Int32(0), cutlass.Int32(0), clusters
-        turn = cutlass.Int32(0)
+        turn, parity = cutlass.Int32(0), cutlass.Int32(0)
         tasks = self.tasks(problem, slices)
         position = self.begin(cluster, problem)
         if cutlass.const_expr(self.is_pingpong):
@@ -258,8 +277,17 @@ class Sm90Gemm(Sm90Stages):
                 between = self.steps_of(position, clusters, tasks, problem, slices)
                 stage, phase = self.advanced(stage, phase, between)
             outgoing = (operands, early, out, place, thread, group, task)
-            self.finish(self.taken(sums), coordinates, outgoing, task, bounds, slices, workspace, thread)
+            if cutlass.const_expr(self.gathering is None):
+                self.finish(self.taken(sums), coordinates, outgoing, task, bounds, slices, workspace, thread)
+            else:
+                rank = self.slice_of_block()
+                self.gathering.add(sums, gathered, rank, thread, parity)
+                parity ^= 1
+                if rank == 0:
+                    self.finish(sums, coordinates, outgoing, task, bounds, slices, workspace, thread)
             position = self.advance(position, stride, problem)
+        if cutlass.const_expr(self.gathering is not None):
+            self.gathering.finish(gathered, self.slice_of_block(), parity)
         if thread % WARPGROUP < WARP:
             cute.arch.cp_async_bulk_wait_group(0, read=True)
 

@@ -24,7 +24,10 @@ class Sm90Stages(GemmKernel):
     def __init__(self, description: GemmDescription):
         super().__init__(description)
         tile = description.tile
-        self.tile, self.stages, self.cluster = tile.threadblock, tile.stages, tile.cluster
+        self.tile, self.stages, self.cluster = tile.threadblock, tile.stages, sm90.sharing(description)
+        self.slices = sm90.cluster_slices(description)
+        self.blocks = (self.cluster[0] * self.slices, self.cluster[1])
+        """Of a cluster, along x and y of the grid."""
         self.is_pingpong = tile.schedule == "pingpong"
         self.warpgroups, self.rows = sm90.warpgroups(description), sm90.rows_of_warpgroup(description)
         self.columns = self.tile[1]
@@ -100,7 +103,7 @@ class Sm90Stages(GemmKernel):
             for which in cutlass.range_constexpr(2):
                 cute.arch.mbarrier_init(turns + which, WARPGROUP // WARP)
             cute.arch.mbarrier_init_fence()
-        if cutlass.const_expr(self.cluster != (1, 1)):
+        if cutlass.const_expr(self.blocks != (1, 1)):
             cute.arch.cluster_arrive_relaxed()
             cute.arch.cluster_wait()
         else:

@@ -8,15 +8,16 @@ from typing import Any
 import pytest
 
 from cutecc.errors import UsageError
-from cutecc.operations.candidates import MOST_TILES, choose, gemm_descriptions, tile_descriptions
-from cutecc.operations.description import SPLIT_K_MODES, GemmDescription
+from cutecc.operations.candidates import MOST_TILES, choose, described, gemm_descriptions, tile_descriptions
+from cutecc.operations.description import SPLIT_K_MODES, GemmDescription, Mode
 from cutecc.operations.fitting_instructions import fitting_instructions
 from cutecc.operations.instruction import NARROWED, MathInstruction
 from cutecc.operations.operand import Operand
 from cutecc.operations.tile import TileRequest
-from cutecc.operations.tile_model import Problem, cycles, slices
+from cutecc.operations.tile_model import Problem, cycles, cycles_of, slices
 from cutecc.operations.tile_rules import accumulator_registers
 from cutecc.operations.validity import refusal
+from cutecc.operations.wgmma_tiles import wgmma_tiles
 
 TYPES = [
     ("f16", "f16", "sm_90a"),
@@ -156,9 +157,9 @@ def test_columns_that_fit_a_narrow_product(n: int) -> None:
 
 def test_estimates_of_warp_specialised_tiles() -> None:
     def estimated(problem: Problem, **changes: object) -> float:
-        return cycles(replace(described, **changes), problem)  # type: ignore[arg-type]
+        return cycles(replace(chosen, **changes), problem)  # type: ignore[arg-type]
 
-    described = choose("f16:row", "f16:column", "f16:row", target="sm_90a", tile="64x128x64:cluster=2x1:pingpong")
+    chosen = choose("f16:row", "f16:column", "f16:row", target="sm_90a", tile="64x128x64:cluster=2x1:pingpong")
     square = Problem(8192, 8192, 8192)
     # Rows of A and B that do not begin with lines of the L2 cache are slow to fetch, those at 16 bytes most of all.
     whole, half, least = (estimated(Problem(8192, 8192, 8192 - by)) for by in (0, 16, 8))
@@ -169,6 +170,42 @@ def test_estimates_of_warp_specialised_tiles() -> None:
     assert estimated(square, a=Operand("f16", "row", 1)) > whole
     # Operands of 8 bits have as many steps as bytes: half of those of 16 bits.
     assert 1.5 < whole / cycles(choose("i8:row", "i8:column", "i32:row", target="sm_90a"), square) < 2.5
+
+
+@pytest.mark.parametrize("result", ["row", "column"])
+def test_few_rows_are_columns_of_wgmma(result: str) -> None:
+    operands = "bf16:row", "bf16:column", f"bf16:{result}"
+    sizes = (16, 8192, 4096) if result == "row" else (8192, 16, 4096)
+    chosen = choose(*operands, target="sm_90a", problem=Problem(*sizes))
+    assert chosen.tile.swapped and refusal(chosen) is None
+    assert chosen.compiled().instruction.shape[:2] == (64, 16)
+    assert chosen.tile.threadblock[0 if result == "row" else 1] == 16
+    assert not choose(*operands, target="sm_90a", problem=Problem(4096, 4096, 4096)).tile.swapped
+
+
+def test_a_tile_is_swapped_where_that_is_asked_for_or_rows_are_too_few() -> None:
+    operands = "bf16:row", "bf16:column", "bf16:row"
+    few = Problem(16, 8192, 4096)
+    for asked, is_swapped in (("128x128x64", False), ("128x128x64:swapped", True), ("24x64x64", True)):
+        chosen = choose(*operands, target="sm_90a", tile=asked, problem=few)
+        assert chosen.tile.swapped == is_swapped and refusal(chosen) is None
+        assert choose(*operands, target="sm_90a", tile=str(chosen.tile), mode=chosen.mode).tile == chosen.tile
+    with pytest.raises(UsageError, match="a swapped tile is of wgmma, not of tensor_op"):
+        choose(*operands, target="sm_90a", unit="tensor_op", tile="64x64x32:swapped")
+
+
+@pytest.mark.parametrize("mode", ["gemm", "split_k_serial", "split_k_parallel", "split_k_cluster"])
+@pytest.mark.parametrize("sizes", [(16, 4096, 8192), (3000, 500, 1000), (128, 128, 128)])
+def test_estimates_of_all_tiles_are_those_of_each(mode: Mode, sizes: tuple[int, int, int]) -> None:
+    problem = Problem(*sizes)
+    operands = Operand("f16", "row"), Operand("f16", "column"), Operand("f16", "row")
+    instruction = fitting_instructions(*operands[:2], target="sm_90a")[0]
+    compiled = described("sm_90a", instruction, operands, None, None, mode)
+    offered = wgmma_tiles(compiled, TileRequest())
+    together = cycles_of(compiled, offered.cuts, problem)
+    for index in range(0, len(offered.tiles), 97):
+        one = cycles(compiled.with_tile(offered.tile(index)), problem)
+        assert together[index] == pytest.approx(one)
 
 
 @pytest.mark.parametrize("target", ["sm_80", "sm_90a"])

@@ -450,6 +450,20 @@ RULES: list[tuple[Make, dict[str, Any], dict[str, Any], str, tuple[str, ...]]] =
         "the tile takes 131072 bytes of shared memory, and a threadblock of sm_86 has 101376",
         ("stages 6, not 8",),
     ),
+    (
+        wgmma,
+        {"cluster": (2, 1), "mode": "split_k_cluster", "stages": 3},
+        {"cluster": (1, 1), "mode": "split_k_cluster", "stages": 3},
+        "a cluster of one block has no slices of K to share",
+        ("cluster 1x2, not 1x1",),
+    ),
+    (
+        tensor_op,
+        {"mode": "split_k_serial"},
+        {"mode": "split_k_cluster"},
+        "slices of K are of clusters of wgmma, and tensor_op has none",
+        ("mode split_k_serial, not split_k_cluster",),
+    ),
     (simt, {}, {"warps": (2, 1, 2)}, "2 warps along K; a thread adds up all of K itself", ("warps 2x1x1, not 2x1x2",)),
     (
         tensor_op,

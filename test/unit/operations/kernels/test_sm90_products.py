@@ -14,13 +14,14 @@ import pytest
 from launching import compiled, launch
 from products import Matrix, multiply
 
-from cutecc.operations.description import GemmDescription
+from cutecc.operations.description import SPLIT_K_MODES, GemmDescription
 from cutecc.operations.epilogue.declarations import Column, Full, Row, Scalar
 from cutecc.operations.epilogue.functions import relu
 from cutecc.operations.epilogue.graph import Epilogue
 from cutecc.operations.epilogue.named import named_epilogue
 from cutecc.operations.instruction import MathInstruction
 from cutecc.operations.instruction_set import multiplied_type
+from cutecc.operations.kernels.sm90 import sharing
 from cutecc.operations.operand import Operand
 from cutecc.operations.tile import TileDescription
 from cutecc.operations.validity import refusal
@@ -154,6 +155,42 @@ CASES: dict[str, GemmDescription] = {
     "f16-wide": hopper(
         *("f16:row", "f16:column", "f16:row:1", f"pingpong:64x192:stages=2:{TWO}:cluster=2x1", "f16:row:1"),
     ),
+    "f16-few": transposed(
+        *(
+            "f16:row",
+            "f16:column",
+            "f16:column",
+            f"cooperative:128x16:stages=3:{TWO}:cluster=2x1:swapped",
+            "f16:column",
+        ),
+        **{"epilogue": "everything", "swizzle": "identity2"},
+    ),
+    "bf16-few": hopper(
+        *("bf16:row", "bf16:column", "bf16:column:2", f"pingpong:64x8:stages=4:{TWO}:swapped"), epilogue="identity"
+    ),
+    "e4m3-few": transposed(
+        *("f8E4M3FN:row", "f8E4M3FN:column", "bf16:column", f"cooperative:128x56:stages=2:{TWO}:swapped", "bf16:row:1"),
+        mode="split_k_parallel",
+    ),
+    "f16-few-serial": transposed(
+        *("f16:row", "f16:column", "f32:column", f"cooperative:64x24:stages=3:{ONE}:swapped"), mode="split_k_serial"
+    ),
+    "bf16-few-cluster": transposed(
+        *("bf16:row", "bf16:column", "bf16:column", f"cooperative:128x40:stages=2:{TWO}:cluster=4x1:swapped"),
+        mode="split_k_cluster",
+    ),
+    "f16-cluster": hopper(
+        *("f16:row", "f16:column", "f16:row", f"cooperative:128x64:stages=2:{TWO}:cluster=2x1", "f16:row"),
+        **{"epilogue": "everything", "mode": "split_k_cluster", "swizzle": "horizontal"},
+    ),
+    "tf32-cluster": hopper(
+        *("f32:row", "f32:column", "f32:row", f"cooperative:64x24:stages=3:{ONE}:cluster=2x4", "f32:row"),
+        mode="split_k_cluster",
+    ),
+    "i8-cluster": hopper(
+        *("i8:row", "i8:column", "i32:row", f"cooperative:64x32:stages=3:{ONE}:cluster=4x1"),
+        **{"epilogue": "identity", "mode": "split_k_cluster"},
+    ),
 }
 
 
@@ -181,7 +218,7 @@ def sizes(description: GemmDescription) -> list[tuple[int, int, int]]:
 
     Four tiles for each cluster, of batches too; of clusters whose warpgroups take them together, two are enough.
     """
-    tile, (along_m, along_n) = description.compiled().tile, description.compiled().tile.cluster
+    tile, (along_m, along_n) = description.compiled().tile, sharing(description.compiled())
     m, n, k = tile.threadblock
     full = [each.alignment for each in description.compiled().epilogue.operands if each.kind == "full"]
     step = max(full)
@@ -203,7 +240,7 @@ def test_product(name: str):
     if description.mode == "batched":
         options["batches"] = 2
     # Slices of one step or two, without any, and K without any.
-    all_slices = (2, 3, 2) if description.mode.startswith("split_k") else (None, None, None)
+    all_slices = (2, 3, 2) if description.mode in SPLIT_K_MODES else (None, None, None)
     for size, slices in zip(sizes(description), all_slices, strict=True):
         assert wrong(description, *size, slices=slices, **options) == {}
 
@@ -225,6 +262,8 @@ def test_bytes_of_d_come_from_registers_of_which_nobody_writes_the_rest():
         ("bf16-cc", "adversarial", (70, 56, 136), None),
         ("f16-serial", "random", (70, 56, 136), 2),
         ("f16-serial", "adversarial", (70, 40, 72), 2),
+        ("f16-cluster", "random", (150, 72, 136), None),
+        ("bf16-few-cluster", "adversarial", (30, 140, 136), None),
     ],
 )
 def test_any_order_of_warps_and_copies(name: str, schedule: str, size: tuple[int, int, int], slices: int | None):
