@@ -16,6 +16,8 @@ from cutecc.operations.problem_sizes import Problem
 
 SET = Path(__file__).parent / "bench_set.toml"
 HALVES = ("f16", "bf16")
+NETWORKS = ("writing", "reading", "vision", "recommending")
+"""Kinds of products that are layers of networks."""
 _RESULTS = {"f8E4M3FN": "bf16", "tf32": "f32", "i8": "i32"}
 
 Kind: TypeAlias = Literal["fprop", "dgrad", "wgrad"]

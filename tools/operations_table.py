@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from operations_contests import HALVES, KINDS, AnyContest, Convolution, Grouped, Product
+from operations_contests import HALVES, KINDS, NETWORKS, AnyContest, Convolution, Grouped, Product
 from operations_plan import FUSED_SIZES
 from operations_results import PEER, Found, Results, default, fastest, median, peer, speed
 
@@ -34,7 +34,11 @@ _OTHER_BAR = 0.95
 
 def tables(results: Results) -> dict[str, list[str]]:
     """The tables that there are results for, by the name of their place in the document."""
-    found = {"operations": rows(results)} if _of(results, Product) else {}
+    found: dict[str, list[str]] = {}
+    if plain := _products(results, networks=False):
+        found["operations"] = rows(plain, results.failures, _means(plain))
+    if networks := _products(results, networks=True):
+        found["networks"] = rows(networks, results.failures, _means_of_networks(networks))
     for name, listed, bars in (
         ("grouped", _grouped(results, "none"), GROUPED_BARS),
         ("scaled", _grouped(results, "blocks"), GROUPED_BARS),
@@ -89,19 +93,18 @@ def _layer_mean(own: Sequence[Found], dtype: str, what: str, way: str | None, ba
     return f"| {' | '.join([NAMES.get(dtype, dtype), what, str(len(own)), *means, f'{least:.3f}', bar])} |"
 
 
-def rows(results: Results) -> list[str]:
+def rows(listed: Sequence[Found], failures: Sequence[str], means: Sequence[str]) -> list[str]:
     """The table of products, the means, and the footnotes."""
     remarks = tomllib.loads(REMARKS.read_text()).get("remark", [])
     notes: list[str] = []
     head = ["type", "shape", "kind", "torch, µs", "TFLOP/s", "default, × torch", "autotuned, × torch", "autotuned tile"]
     table = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
-    listed = _of(results, Product)
     for found in listed:
         marks = "".join(f"[{_number(notes, each['text'])}]" for each in remarks if _is_about(each, found))
         table.append(f"| {' | '.join(_cells(found, marks))} |")
-    table += ["", *_means(listed)]
+    table += ["", *means]
     table += ["", *_fused(listed)] if any(found.contest.fused for found in listed) else []
-    return [*table, *_endnotes(notes, results.failures, listed)]
+    return [*table, *_endnotes(notes, failures, listed)]
 
 
 def machine(results: Results) -> str:
@@ -113,7 +116,7 @@ def machine(results: Results) -> str:
 def draw(results: Results, folder: Path) -> list[Path]:
     """Write pictures of speeds relative to torch's: of products, 16 bits and others, and layers. Needs matplotlib."""
     drawn: list[Path] = []
-    products = _of(results, Product)
+    products = _products(results, networks=False)
     others = [each for each in dict.fromkeys(found.contest.dtype for found in products) if each not in HALVES]
     pictures = [
         ("operations-16-bit", [(each, _typed(products, each)) for each in HALVES]),
@@ -145,6 +148,11 @@ def _passed(listed: Sequence[Found], pass_: str) -> list[Found]:
 
 def _of(results: Results, kind: type[AnyContest]) -> list[Found]:
     return [found for found in results.found if isinstance(found.contest, kind)]
+
+
+def _products(results: Results, *, networks: bool) -> list[Found]:
+    """Products that are layers of networks, or those that are not."""
+    return [found for found in _of(results, Product) if (found.contest.kind in NETWORKS) == networks]
 
 
 def _grouped(results: Results, scales: str) -> list[Found]:
@@ -219,6 +227,23 @@ def _means(listed: Sequence[Found]) -> list[str]:
             line(dtype, "geometric mean of all but the fastest", own, _mean_of_others, None)
         else:
             line(dtype, f"the least of all {len(own)}", own, min, BARS[dtype])
+    return table
+
+
+def _means_of_networks(listed: Sequence[Found]) -> list[str]:
+    table = [
+        "| type | layers | default, × torch | autotuned, × torch | least default | least autotuned |",
+        "|---" * 6 + "|",
+    ]
+    for dtype in dict.fromkeys(found.contest.dtype for found in listed):
+        own = [found for found in listed if found.contest.dtype == dtype]
+        kinds = dict.fromkeys(found.contest.kind for found in own)
+        groups = [(kind, [found for found in own if found.contest.kind == kind]) for kind in kinds]
+        for what, chosen in (*groups, ("all", own)):
+            speeds = [[speed(each, pick(each)) for each in chosen] for pick in (default, fastest)]
+            numbers = [*map(_geometric_mean, speeds), *map(min, speeds)]
+            cells = [NAMES.get(dtype, dtype), f"{what}, {len(chosen)}", *(f"{each:.3f}" for each in numbers)]
+            table.append(f"| {' | '.join(cells)} |")
     return table
 
 

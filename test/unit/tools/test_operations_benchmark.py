@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import operations_table
 import pytest
 from operations_contests import BALANCES, KINDS, Convolution, Grouped, Product, contests
@@ -107,6 +108,16 @@ def test_the_table_has_speeds_means_bars_and_what_went_wrong(results: Results) -
     assert "f64 2048x2048x2048: z: WRONG" in text
 
 
+def test_layers_of_networks_have_a_table_of_their_own_with_the_least_of_all(results: Results) -> None:
+    for index, times in enumerate(({"x": 12.5}, {"x": 8.0})):
+        layer = found("bf16", 1024 * (index + 1), 10.0, times)
+        results.found.append(replace(layer, contest=msgspec.structs.replace(layer.contest, kind="writing")))
+    tables = operations_table.tables(results)
+    assert not any("bf16" in line for line in tables["operations"])
+    assert "| bf16 | 1024×1024×1024 | writing | 10.0 | 215 | 0.800 | **0.800** | tile of x |" in tables["networks"]
+    assert tables["networks"][-1] == "| bf16 | all, 2 | 1.000 | 1.000 | 0.800 | 0.800 |"
+
+
 def test_layers_have_a_row_with_all_passes() -> None:
     listed: list[Found] = []
     for pass_, torch in (("fprop", 10.0), ("wgrad", 30.0)):
@@ -143,7 +154,7 @@ def test_remarks_are_footnotes_of_the_rows_that_they_name(
         '[[remark]]\ndtype = "bf16"\ntext = "of nothing here"\n'
     )
     monkeypatch.setattr(operations_table, "REMARKS", remarks)
-    table = operations_table.rows(results)
+    table = operations_table.tables(results)["operations"]
     marks = [re.findall(r"\[\d\]", line) for line in table if line.startswith(("| f16 | 1", "| f16 | 2", "| f64 | 2"))]
     assert marks[:3] == [["[1]"], ["[1]", "[2]"], ["[2]"]]
     assert [line for line in table if line.startswith("\n[")] == ["\n[1] of halves", "\n[2] of one shape"]
