@@ -357,6 +357,47 @@ def _tiles() -> Iterator[Case]:
     yield Case(f"mma_f64_{_word(f64)}", MULTIPLIERS["mma_f64"].parts(tile=f64))
 
 
+def _few_rows() -> Iterator[Case]:
+    """Rows that are columns of wgmma."""
+
+    def swapped(name: str, tile: str, **others: Any) -> dict[str, Any]:
+        extents, _, rest = tile.partition(":")
+        return _of_wgmma(name, extents, f"{rest}:swapped", **others)
+
+    one, two = "warps=1x1x1:cluster=1x1:schedule=cooperative", "warps=1x2x1:cluster=1x2:schedule=cooperative"
+    turns = "warps=1x2x1:cluster=1x1:schedule=pingpong"
+    yield Case("wgmma_f16_few_rows", swapped("wgmma_f16", f"16x128:{two}", c="f16:row"), is_representative=True)
+    yield Case("wgmma_bf16_few_rows", swapped("wgmma_bf16", f"24x64:{turns}"))
+    yield Case("wgmma_e4m3_few_rows", swapped("wgmma_e4m3", f"32x64:{one}"))
+    yield Case("wgmma_tf32_few_rows", swapped("wgmma_tf32", f"8x64:{turns}", c="f32:column:1"))
+    yield Case("wgmma_i8_few_rows", swapped("wgmma_i8", f"64x128:{two}"))
+    yield Case("wgmma_f16_few_columns", swapped("wgmma_f16", f"16x64:{one}", d="f16:column"))
+    for mode, tile in (("serial", f"40x64:{one}"), ("parallel", f"40x128:{two}"), ("cluster", f"40x128:{two}")):
+        parts = swapped("wgmma_f16", tile, mode=f"split_k_{mode}")
+        yield Case(f"wgmma_f16_few_rows_split_k_{mode}", parts)
+    for function in ("scaled_rows", "row_sums", "column_extremes"):
+        parts = _fused(function, swapped("wgmma_f16", f"16x64:{turns}"))
+        yield Case(f"wgmma_f16_few_rows_{function}", parts, slope=_STEEPEST)
+
+
+def _slices_in_clusters() -> Iterator[Case]:
+    def split(name: str, cluster: str, **others: Any) -> dict[str, Any]:
+        rest = f"warps=1x1x1:cluster={cluster}:schedule=cooperative"
+        return _of_wgmma(name, "64x32", rest, mode="split_k_cluster", **others)
+
+    for name, cluster in (("wgmma_f16", "2x1"), ("wgmma_e4m3", "4x1"), ("wgmma_tf32", "4x2"), ("wgmma_i8", "2x1")):
+        yield Case(f"{name}_split_k_cluster", split(name, cluster), is_representative=name == "wgmma_f16")
+    fused = _fused("whole_matrix", split("wgmma_f16", "4x1"))
+    yield Case("wgmma_f16_whole_matrix_split_k_cluster", fused, slope=_STEEPEST)
+
+
+def _of_wgmma(name: str, extents: str, rest: str, **others: Any) -> dict[str, Any]:
+    """The parts of a product with a tile of these M and N, as deep as 128 bytes, of three stages."""
+    each = MULTIPLIERS[name]
+    k = 4 * int(each.instruction.split(":")[1].split("x")[2])
+    return each.parts(**{"tile": f"{extents}x{k}:stages=3:{rest}", **others})
+
+
 def _word(tile: str) -> str:
     """A tile as a part of a file's name."""
     for old, new in ((":", "_"), ("stages=", "s"), ("warps=", "w"), ("cluster=", "c"), ("schedule=", "")):
@@ -389,7 +430,7 @@ def cases() -> Mapping[str, Case]:
     """All of them, by name."""
     groups = (
         *(_types_and_layouts, _interleaved, _old_targets, _alignments, _modes, _swizzles),
-        *(_named_epilogues, _fused_functions, _tiles, _results),
+        *(_named_epilogues, _fused_functions, _tiles, _few_rows, _slices_in_clusters, _results),
     )
     found: dict[str, Case] = {}
     for group in groups:
