@@ -3,12 +3,18 @@
 
 from __future__ import annotations
 
+from inspect import signature
+
 import cutlass
 from cutlass import cute
+from cutlass._mlir.dialects import nvvm
 
 _WARP = 32
 _TOGETHER = 4
 """Sums that a thread writes side by side: 16 bytes."""
+_KNOWS_SCOPES = "scope" in signature(cute.arch.mbarrier_arrive).parameters
+_OF_CLUSTER = {"scope": nvvm.MemScopeKind.CLUSTER} if _KNOWS_SCOPES else {}
+"""What is handed to another block is released to the cluster. In 4.6, which cannot say so, the fence before does it."""
 
 
 class ClusterSums:
@@ -78,4 +84,4 @@ class ClusterSums:
         cute.arch.sync_warp()
         if thread % _WARP == 0:
             cute.arch.fence_acq_rel_cluster()
-            cute.arch.mbarrier_arrive(barrier, rank)
+            cute.arch.mbarrier_arrive(barrier, rank, **_OF_CLUSTER)
