@@ -14,7 +14,7 @@ import numpy as np
 from cutecc.errors import UsageError
 from cutecc.operations.any_description import AnyDescription
 from cutecc.operations.description import (
-    SPLIT_K_MODES,
+    SPLITS,
     GemmDescription,
     Mode,
     matched,
@@ -361,7 +361,7 @@ def _modes(mode: Mode | None, problem: Problem | None) -> list[Mode]:
         return [mode]
     if problem is None:
         return ["gemm"]
-    return ["batched"] if problem.batches > 1 else ["gemm", *SPLIT_K_MODES, "split_k_cluster"]
+    return ["batched"] if problem.batches > 1 else ["gemm", *SPLITS]
 
 
 def usual_swizzle(description: GemmDescription, problem: Problem) -> Swizzle:

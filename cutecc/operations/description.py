@@ -33,6 +33,8 @@ MODES: tuple[Mode, ...] = get_args(Mode)
 BATCH_MODES: tuple[Mode, ...] = ("batched", "array")
 SPLIT_K_MODES: tuple[Mode, ...] = ("split_k_serial", "split_k_parallel")
 """Those in which a call says into how many slices."""
+SPLITS: tuple[Mode, ...] = (*SPLIT_K_MODES, "split_k_cluster")
+"""All ways to split K."""
 FAMILIES: dict[str, Family] = {"simt": "simt", "tensor_op": "sm80", "wgmma": "sm90"}
 
 _LETTERS = {"row": "t", "column": "n", "row_interleaved32": "r", "column_interleaved32": "c"}

@@ -24,7 +24,7 @@ from cutecc.operations.choosing import (
 )
 from cutecc.operations.convolution.description import ConvolutionDescription
 from cutecc.operations.convolution.rules import check_form
-from cutecc.operations.description import SPLIT_K_MODES, GemmDescription, Mode
+from cutecc.operations.description import SPLIT_K_MODES, SPLITS, GemmDescription, Mode
 from cutecc.operations.epilogue.graph import Epilogue
 from cutecc.operations.facts import facts_of
 from cutecc.operations.fitting_instructions import fitting_instructions
@@ -285,8 +285,7 @@ def ranked(
     found: list[tuple[float, int, GemmDescription]] = []
     matrices = request.a, request.b, request.d
     instructions = _instructions(request, target, arithmetics)
-    splits: tuple[Mode, ...] = (*SPLIT_K_MODES, "split_k_cluster") if split and request.mode == "gemm" else ()
-    modes: tuple[Mode, ...] = (request.mode, *splits)
+    modes: tuple[Mode, ...] = (request.mode, *(SPLITS if split and request.mode == "gemm" else ()))
     for instruction in instructions:
         graph = request.epilogue(epilogue, operands, instruction.accumulator)
         for mode in modes:
